@@ -1,14 +1,16 @@
-"""Chapter ``cluster``: k-means from the same start, its seeding alone, and medoids; crowded places and modes.
+"""Chapter ``cluster``: k-means from the same start, its seeding alone, medoids, trees, crowded places and modes.
 
 Rows are a mixture of normal clusters that overlap. Each library returns its centres, and the mean squared distance (for
 medoids the mean distance) of the rows from the nearest is computed anew in float64: answers are the same when it is no
 higher than the best by more than the stated share. From the same start all libraries make the same iterations but for
 rounding, to scikit-learn's tolerance; faiss has none and makes 30. Seeding is random: draws are as good when the cost
-of their start is within 3 per cent. Everybody has two threads.
+of their start is within 3 per cent. Trees are the same when all their heights are, to 10⁻⁹ of the largest. Everybody
+has two threads.
 
 What must be done: for 500,000 × 16 and 50 clusters 4·10⁸ multiply-adds an iteration without bounds, 25 ms of one core
 at 16 of them a nanosecond; bounds leave a fifth to a fiftieth of that. Seeding 200 of 200,000 × 32 reads 51 MB for each
-centre, 10 GB in all, and makes 9·10⁹ multiply-adds.
+centre, 10 GB in all, and makes 9·10⁹ multiply-adds. Single linkage of 20,000 × 5 makes 2·10⁸ distances, Ward linkage of
+8,000 × 8 about 10⁸; average linkage of 8,000 keeps 256 MB of distances, and reads three times as much.
 
 DBSCAN and mean shift have one answer: labels are the same when the adjusted Rand index is 1 but for a thousandth (rows
 at the border of two clusters). DBSCAN at 200,000 × 3 has to meet some 30 neighbours of each row and the hundred next to
@@ -26,6 +28,7 @@ from benchmarks.data import Data
 from benchmarks.harness import US, Fit, Workload
 
 SKLEARN, INTELEX, FAISS, KMEDOIDS = "scikit-learn", "scikit-learn-intelex", "faiss", "kmedoids"
+SCIPY, FASTCLUSTER = "SciPy", "fastcluster"
 HERE = "benchmarks.adapters.clusters"
 GROW = {"multiples": (0.1, 1), "rounds": 3, "budget": 20.0, "warm": 8.0}
 
@@ -71,6 +74,31 @@ def labels(name: str, libraries: dict[str, str], **options: Any) -> dict[str, li
         library: [Fit(f"{HERE}.Labels", {"path": f"{path}.cluster.{name}", **options})]
         for library, path in libraries.items()
     }
+
+
+@dataclass(frozen=True)
+class SameHeights(Check):
+    """The largest difference of two heights of trees, relative to the largest height."""
+
+    agree: float = 1e-9
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        found = [np.sort(np.asarray(c["answer"]["heights"], float)) for c in candidates]
+        for c, heights in zip(candidates, found, strict=True):
+            c["objective"] = float(heights.sum())
+        return [float(np.abs(heights - found[0]).max() / found[0].max()) for heights in found]
+
+
+def tree(linkage: str, n: int, p: int, target: float) -> Workload:
+    peers = SKLEARN, SCIPY, FASTCLUSTER
+    return Workload(
+        f"AgglomerativeClustering, {linkage} linkage",
+        Data("overlapping_clusters", n, p),
+        SameHeights(),
+        {name: [Fit(f"{HERE}.Tree", {"library": name, "linkage": linkage})] for name in (US, *peers)},
+        dict.fromkeys(peers, target),
+        **(GROW | {"multiples": (0.1, 1)}),
+    )
 
 
 def lloyd(path: str, *algorithms: str) -> list[Fit]:
@@ -132,5 +160,8 @@ WORKLOADS = [
         {SKLEARN: 10},
         **(GROW | {"multiples": (1, 2)}),
     ),
+    tree("single", 20_000, 5, 2),
+    tree("ward", 8_000, 8, 1.5),
+    tree("average", 8_000, 8, 1),
 ]
 EXTRAS: dict[str, Any] = {}

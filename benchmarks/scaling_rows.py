@@ -192,6 +192,13 @@ ROWS = {
     "MeanShift, Gaussian": Row(
         numbers, (5_000, 3), "cluster.MeanShift", 8, options={"bandwidth": 0.5, "kernel": "gaussian"}, peer=False
     ),
+    "AgglomerativeClustering, single linkage": Row(
+        numbers, (50_000, 16), "cluster.AgglomerativeClustering", 6, options={"linkage": "single"}
+    ),
+    "AgglomerativeClustering, Ward linkage": Row(numbers, (30_000, 16), "cluster.AgglomerativeClustering", 6),
+    "AgglomerativeClustering, average linkage": Row(
+        numbers, (15_000, 16), "cluster.AgglomerativeClustering", 2, options={"linkage": "average"}
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),

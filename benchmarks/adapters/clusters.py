@@ -1,4 +1,4 @@
-"""k-means from the same start, seeding alone, medoids: from the array to the centres; and labels of other clusters."""
+"""k-means from the same start, seeding alone, medoids, trees, other labels: from the array to the answer."""
 
 import importlib
 from typing import Any
@@ -88,4 +88,27 @@ class Medoids:
 
             found = kmedoids.fasterpam(pairwise_distances(X), first).medoids
         self.answer_ = {"centers": X[np.asarray(found, np.int64)]}
+        return self
+
+
+class Tree:
+    """The tree of all merges; fastcluster takes rows where it can, and distances where it must."""
+
+    def __init__(self, library: str, linkage: str):
+        self.library, self.linkage = library, linkage
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Tree":
+        if self.library == "SciPy":
+            from scipy.cluster.hierarchy import linkage
+
+            heights = linkage(X, self.linkage)[:, 2]
+        elif self.library == "fastcluster":
+            import fastcluster
+
+            build = fastcluster.linkage if self.linkage == "average" else fastcluster.linkage_vector
+            heights = build(X, self.linkage)[:, 2]
+        else:
+            module = importlib.import_module("didact.cluster" if self.library == "didact" else "sklearn.cluster")
+            heights = module.AgglomerativeClustering(linkage=self.linkage, compute_distances=True).fit(X).distances_
+        self.answer_ = {"heights": heights}
         return self

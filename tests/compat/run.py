@@ -56,8 +56,8 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
     ),
     "gaussian_process": Module("test_lml or test_prior or test_predict_cov or test_predict_consistent", "gpr gpc"),
     "cluster": Module(
-        "test_k_means_fit or test_predict or test_transform or test_kmeans_plusplus_output",
-        "k_means spectral dbscan mean_shift",
+        "test_k_means_fit or test_predict or test_transform or test_kmeans_plusplus_output or test_single_linkage",
+        "k_means spectral dbscan mean_shift hierarchical",
     ),
     "manifold": Module(
         "test_isomap_simple_grid or test_lle_simple_grid or test_smacof or test_equivalence or test_two_components",

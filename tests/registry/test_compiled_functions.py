@@ -24,6 +24,8 @@ BUDGET = {
     "ClusterwiseRegressor": 99,
     "KMeans": 26,
     "KMedoids": 6,
+    "AgglomerativeClustering": 20,
+    "DivisiveClustering": 8,
     "OnlineKMeans": 30,
     "DBSCAN": 28,
     "ConnectedComponents": 35,

@@ -91,6 +91,7 @@ def has(*methods: str) -> Any:
 is_bool: Any = "boolean"
 is_callable: Any = callable
 array_like: Any = "array-like"
+sparse_matrix: Any = "sparse matrix"
 splitter: Any = "cv_object"
 random_state: Any = "random_state"
 none: Any = None
@@ -103,6 +104,7 @@ TYPE_NAMES: dict[Any, list[str]] = {
     callable: ["callable"],
     "boolean": ["bool"],
     "array-like": ["array-like"],
+    "sparse matrix": ["sparse matrix"],
     "cv_object": ["int", "cross-validation generator", "iterable", "None"],
     "verbose": ["int", "bool"],
     "random_state": ["int", "RandomState instance", "None"],

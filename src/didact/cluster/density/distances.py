@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 
-from didact.cluster.medoids import own_distances
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator
@@ -16,6 +15,7 @@ from didact.core.parameters import above_or_infinite, is_callable, none, one_of,
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
+from didact.engines.centroids.medoids import own_distances
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.engines.smoothing.kernel_sums import refuse_wide

@@ -100,6 +100,7 @@ SIGNATURES = {
         "GaussianProcessRegressor": "kernel *",
     },
     "cluster": {
+        "AgglomerativeClustering": "n_clusters *",
         "DBSCAN": "eps * n_jobs",
         "KMeans": "n_clusters * verbose",
         "MeanShift": "* n_jobs",

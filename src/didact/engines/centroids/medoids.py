@@ -41,7 +41,7 @@ def distance_table(noun: Any, Q: Any, X: Any) -> Array:
 def own_distances(X: Array) -> Array:
     """A matrix of distances, once it is known to be one: square, symmetric, at least 0, and 0 on the diagonal."""
     if X.shape[0] != X.shape[1]:
-        raise InputError(f"A distance matrix is square: this one has {X.shape[0]} rows and {X.shape[1]} columns.")
+        raise InputError(f"Distance matrix should be square, got matrix of shape {X.shape}.")
     D = np.ascontiguousarray(X, np.float64)
     if D.min() < 0:
         raise InputError("The distance matrix has negative entries: distances are at least 0.")

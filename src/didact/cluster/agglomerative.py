@@ -1,0 +1,300 @@
+r"""Agglomerative clustering: every row a cluster; the two nearest clusters become one, again and again.
+
+Distances of two clusters: of their nearest rows (single), of their farthest (complete), the mean over all pairs
+(average), or by how much merging them raises the sum of squares within, :math:`\sqrt{\tfrac{2ab}{a+b}}\|m_a - m_b\|`
+for a and b rows with means m (Ward).
+
+1. Single linkage: a minimum spanning tree, whose edges are the merges. Others: a chain of nearest neighbours.
+2. The tree as SciPy's linkage matrix; clusters are what is left of it below a cut.
+
+Murtagh (1983), doi:10.1093/comjnl/26.4.354; Müllner (2013), doi:10.18637/jss.v053.i09.
+"""
+
+import inspect
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_memory
+
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, refuse_values, to_unit
+from didact.core.backend import is_sparse
+from didact.core.errors import InputError, ParameterError, users_level
+from didact.core.overflow import refuse_extreme
+from didact.core.parameters import (
+    array_like,
+    at_least,
+    attr,
+    has,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    sparse_matrix,
+    whole,
+)
+from didact.core.progress import FitProgress
+from didact.core.rows.gather import dense
+from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
+from didact.engines.centroids.medoids import own_distances
+from didact.engines.linkage.graphs import completed, graph_tree, lengths
+from didact.engines.linkage.trees import chained, spanning_tree
+from didact.engines.linkage.triangles import lower_triangle, triangle
+from didact.engines.neighbors.tables import compiled
+from didact.parts.distances import NAMES, Euclidean, distance_named
+
+LINKAGES = "ward", "complete", "average", "single"
+
+
+def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any = None) -> tuple[Array, int]:
+    """The linkage matrix of rows X (or of a table X of distances) and the components of the graph, if there is one."""
+    noun, X = _metric(X, metric, metric_params)
+    if graph is not None:
+        return _tree_along(graph, X, linkage, noun)
+    X, scale = to_unit(X) if isinstance(noun, Euclidean) else (X, 0)
+    if linkage == "ward":
+        Z = chained(linkage, X)
+    elif linkage == "single":
+        own = noun is None or not compiled(noun.inner)
+        table = X if noun is None else noun.pairwise(X, X) if own else noun.rows(X)
+        Z = spanning_tree(None if own else noun.inner, np.ascontiguousarray(table))
+        Z[:, 2] = Z[:, 2] if own else noun.finish(Z[:, 2])
+    else:
+        Z = chained(linkage, lower_triangle(X) if noun is None else triangle(noun, X))
+    Z[:, 2] = np.ldexp(Z[:, 2], scale)
+    return Z, 1
+
+
+def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
+    """The distance and the rows; or no distance, and a table of distances."""
+    if callable(metric) and not hasattr(metric, "between1") and _arguments(metric) == 1:
+        return None, own_distances(np.asarray(metric(X, **(metric_params or {})), np.float64))
+    if isinstance(metric, str) and metric == "precomputed":
+        return None, own_distances(X)
+    if isinstance(metric, str) and metric == "cosine" and not X.any(axis=1).all():
+        row = int(np.flatnonzero(~X.any(axis=1))[0])
+        raise InputError(
+            f"Cosine affinity cannot be used when X contains zero vectors: row {row} is one, and has no direction."
+        )
+    return distance_named(metric, 2.0, metric_params, X), X
+
+
+def _arguments(function: Any) -> int:
+    """How many arguments a function must be given: of one table, or of two rows."""
+    try:
+        found = inspect.signature(getattr(function, "py_func", function)).parameters.values()
+    except (TypeError, ValueError):  # of some functions in C nothing is known
+        return 2
+    return sum(a.default is a.empty and a.kind in (a.POSITIONAL_ONLY, a.POSITIONAL_OR_KEYWORD) for a in found)
+
+
+def _tree_along(graph: Any, X: Array, linkage: str, noun: Any) -> tuple[Array, int]:
+    """`tree_of` with merges along a graph alone."""
+
+    def distances(a: Array, b: Array) -> Array:
+        return X[np.ix_(a, b)] if noun is None else np.asarray(noun.pairwise(X[a], X[b]))
+
+    i, j, count = completed(graph, X.shape, distances)
+    if count > 1:
+        warnings.warn(
+            f"the number of connected components of the connectivity matrix is {count} > 1. Completing it to avoid "
+            "stopping the tree early.",
+            UserWarning,
+            stacklevel=users_level(),
+        )
+    d = np.empty(0) if linkage == "ward" else lengths(i, j, distances)
+    return graph_tree(linkage, len(X), i, j, d, X), count
+
+
+class AgglomerativeClustering(ClusterMixin, _Hierarchy):
+    r"""Hierarchical clustering from the rows up, by single, complete, average or Ward linkage.
+
+    .. math:: \delta(A, B) = \min_{a\in A,\,b\in B} d(a, b),\quad \max d(a, b),\quad
+        \operatorname{mean} d(a, b)\quad\text{or}\quad \sqrt{\tfrac{2|A||B|}{|A|+|B|}}\,\|m_A - m_B\|
+
+    The two clusters with the least δ become one until one is left. `linkage_` is the whole tree in SciPy's form;
+    `cut` gives the clusters at another number or distance without a new fit, `plot_dendrogram` draws the tree.
+
+    Notes
+    -----
+    Cost: n²/2 distances for single and 3/2 n² for Ward linkage in (p + 4) n numbers of memory; complete and average
+    linkage, and metrics that are Python functions, keep n²/2 distances in memory and read them three times. On all
+    threads. Of equally near clusters the first in the order of rows merge first. Rows must fit in memory and have no
+    weights: each is a leaf. With `connectivity` only clusters that an edge joins merge. Shape of computation: pairs.
+
+    References
+    ----------
+    Murtagh (1983), doi:10.1093/comjnl/26.4.354. Müllner (2013), doi:10.18637/jss.v053.i09.
+
+    Examples
+    --------
+    >>> from didact.cluster import AgglomerativeClustering
+    >>> X = [[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [4.0, 2.0], [4.0, 4.0], [4.0, 0.0]]
+    >>> model = AgglomerativeClustering().fit(X)
+    >>> model.labels_
+    array([1, 1, 1, 0, 0, 0])
+    >>> model.cut(distance_threshold=2.5).max() + 1
+    np.int64(4)
+    """
+
+    n_clusters: Any = param(2, [whole(1), none], "Number of clusters; None with `distance_threshold`.")
+    metric: Any = param(
+        "euclidean",
+        [one_of(*NAMES), is_callable],
+        "The distance: a name, 'precomputed', a function of two rows, or one of all rows that returns their table of "
+        "distances; for Ward linkage 'euclidean'.",
+    )
+    memory: Any = param(None, [str, has("cache"), none], "Folder, or `joblib.Memory`, that keeps trees.")
+    connectivity: Any = param(
+        None,
+        [array_like, sparse_matrix, is_callable, none],
+        "Which rows are neighbours, (n, n), or a function of X that says so; only neighbours merge. None: all are.",
+    )
+    compute_full_tree: Any = param(
+        "auto",
+        [one_of("auto"), is_bool],
+        "With `connectivity`: whether `children_` goes on beyond `n_clusters`; 'auto': if these are fewer than 100 or "
+        "2 % of the rows. The tree in `linkage_` is always whole.",
+    )
+    linkage: str = param("ward", one_of(*LINKAGES), "The distance of two clusters.")
+    distance_threshold: Any = param(None, [at_least(0), none], "Clusters at this distance or farther do not merge.")
+    compute_distances: bool = param(False, is_bool, "Whether to set `distances_` without a threshold.")
+    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+
+    _attrs = [
+        attr("n_connected_components_", "int", "Components of `connectivity`; 1 without."),
+        attr("children_", "(n_samples - 1, 2)", "The clusters that each merge joins: rows, or n_samples + a merge."),
+        attr("distances_", "(n_samples - 1,)", "The distance of each merge, if asked for.", "_with_distances"),
+    ]
+
+    _test_params = [{"n_clusters": 3}, {"n_clusters": 3, "linkage": "average", "metric": "manhattan"}]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":
+        """Build the tree of rows X and cut it; y is not used."""
+        rows = dense(self._rows(X, target="none").whole().X, np.float64)
+        self._refuse(rows)
+        with FitProgress(self, X=X):
+            keep = check_memory(self.memory).cache(tree_of)
+            Z, count = keep(rows, self.linkage, self.metric, self.metric_params, self._graph(rows))
+        self.n_connected_components_ = count
+        self._refuse_infinite(Z, rows)
+        return self._cut_off(Z)
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Fit, and the cluster of each of the same rows."""
+        return self.fit(X, y).labels_
+
+    def _refuse(self, rows: Array) -> None:
+        """Refuse parameters that do not go together, and too few rows."""
+        if (self.n_clusters is None) == (self.distance_threshold is None):
+            raise ParameterError(f"{CUTS} has to be set, and the other needs to be None.")
+        if self.distance_threshold is not None and not self.compute_full_tree:
+            raise ParameterError("compute_full_tree must be True if distance_threshold is set.")
+        if self.linkage == "ward" and self.metric not in ("euclidean", "l2"):
+            raise ParameterError(
+                f"{self.metric} was provided as metric. Ward can only work with euclidean distances (i.e. 'euclidean' "
+                "and 'l2')."
+            )
+        refuse_one_row(rows)
+        refuse_values(self, rows)
+        if self.linkage in ("complete", "average") and self.connectivity is None:
+            refuse_square(len(rows), "use Ward or single linkage, which need no table of distances", 1)
+
+    def _graph(self, rows: Array) -> Any:
+        """The neighbours of each row, if they are restricted."""
+        graph = self.connectivity(rows) if callable(self.connectivity) else self.connectivity
+        if graph is None or is_sparse(graph):
+            return graph
+        return np.atleast_2d(np.asarray(graph))
+
+    def _refuse_infinite(self, Z: Array, rows: Array) -> None:
+        if not np.isfinite(Z).all():
+            if self.metric != "precomputed":
+                refuse_extreme(rows, getattr(self, "feature_names_in_", None))
+            raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
+
+    def _with_distances(self) -> bool:
+        return bool(self.compute_distances or self.distance_threshold is not None)
+
+    def _cut_off(self, Z: Array) -> "AgglomerativeClustering":
+        """Set what follows from the tree."""
+        n = len(Z) + 1
+        self.linkage_, self.n_leaves_ = Z, n
+        self.labels_ = self.cut(self.n_clusters, self.distance_threshold)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        whole_tree = self.compute_full_tree
+        if whole_tree == "auto":
+            whole_tree = self.n_clusters is None or self.n_clusters < max(100, 0.02 * n)
+        merges = n - 1 if self.connectivity is None or whole_tree else n - self.n_clusters_
+        self.children_ = Z[:merges, :2].astype(np.int64)
+        if self._with_distances():
+            self.distances_ = Z[:merges, 2].copy()
+        return self
+
+
+def linkage_tree(
+    X: Any, connectivity: Any = None, n_clusters: int | None = None, linkage: str = "complete",
+    affinity: Any = "euclidean", return_distance: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The tree of rows X by complete, average or single linkage, as scikit-learn's function of this name gives it.
+
+    Returns children, the number of components of the graph, the number of rows, the parents of all nodes (None without
+    connectivity), and the distances if asked for. With connectivity and `n_clusters` it ends when so many are left.
+
+    Notes
+    -----
+    Cost: that of `AgglomerativeClustering`, which builds the same tree.
+
+    Examples
+    --------
+    >>> from didact.cluster import linkage_tree
+    >>> linkage_tree([[0.0], [1.0], [5.0]], linkage="single", return_distance=True)[::4]
+    (array([[0, 1],
+           [2, 3]]), array([1., 4.]))
+    """
+    rows = np.asarray(X, np.float64)
+    rows = np.ascontiguousarray(rows[:, None] if rows.ndim == 1 else rows)
+    if linkage not in LINKAGES:
+        raise ParameterError(f"Unknown linkage option, linkage should be one of {LINKAGES}, but {linkage} was given")
+    refuse_one_row(rows)
+    if not np.isfinite(rows).all():
+        raise InputError("X contains NaN or infinity: give numbers.")
+    graph = connectivity if connectivity is None or is_sparse(connectivity) else np.asarray(connectivity)
+    n = len(rows)
+    if n_clusters is not None and graph is None:
+        sentence = "The tree is built whole without connectivity, and n_clusters has no effect."
+        warnings.warn(sentence, UserWarning, stacklevel=users_level())
+    if n_clusters is not None and not 1 <= n_clusters <= n:
+        raise ParameterError(
+            f"Cannot provide more clusters than samples. {n_clusters} n_clusters was asked, and there are {n} samples."
+        )
+    Z, count = tree_of(rows, linkage, affinity, None, graph)
+    merges = n - (n_clusters if n_clusters is not None and graph is not None else 1)
+    children, parents = Z[:merges, :2].astype(np.int64), np.arange(n + merges)
+    parents[children] = np.arange(n, n + merges)[:, None]
+    found = children, count, n, None if graph is None else parents
+    return (*found, Z[:merges, 2].copy()) if return_distance else found
+
+
+def ward_tree(X: Any, *, connectivity: Any = None, n_clusters: int | None = None, return_distance: bool = False) -> Any:
+    """The tree of rows X by Ward linkage, as scikit-learn's function of this name gives it; see `linkage_tree`.
+
+    Notes
+    -----
+    Cost: 3/2 n² distances between means, in (p + 4) n numbers of memory.
+
+    Examples
+    --------
+    >>> from didact.cluster import ward_tree
+    >>> ward_tree([[0.0], [1.0], [5.0]])[0].tolist()
+    [[0, 1], [2, 3]]
+    """
+    return linkage_tree(X, connectivity, n_clusters, "ward", "euclidean", return_distance)
