@@ -86,7 +86,11 @@ SIGNATURES = {
     },
     "decomposition": {
         "FactorAnalysis": "n_components *",
+        "IncrementalPCA": "n_components *",
+        "KernelPCA": "n_components * copy_X n_jobs",
+        "PCA": "n_components *",
     },
+    "cross_decomposition": {"CCA": "n_components *"},
     "gaussian_process": {
         "GaussianProcessClassifier": "kernel * n_jobs",
         "GaussianProcessRegressor": "kernel *",

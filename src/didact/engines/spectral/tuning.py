@@ -2,3 +2,5 @@
 
 DENSE_ROWS = 1000  # as fast by the tridiagonal form as by Lanczos (two cores, flat spectrum, 10 pairs: 0.067, 0.060 s)
 DENSE_SHARE = 0.05  # of the pairs; of 2,000 rows 200 pairs took 0.45 s at once, 7.3 s by Lanczos
+POWER_STEPS = 20_000  # of a power iteration for one vector; λ₂/λ₁ = 0.998 needs as many for full precision
+NARROW_COLUMNS = 1000  # columns, or rows, up to which all pairs of the covariance are quick: 0.2 s
