@@ -27,6 +27,7 @@ _SUBMODULES = frozenset(
         "cluster",
         "mixture",
         "decomposition",
+        "cross_decomposition",
         "multiclass",
         "decision",
         "feature_extraction",

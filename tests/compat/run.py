@@ -56,6 +56,10 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
     ),
     "gaussian_process": Module("test_lml or test_prior or test_predict_cov or test_predict_consistent", "gpr gpc"),
     "cluster": Module("test_k_means_fit or test_predict or test_transform or test_kmeans_plusplus_output", "k_means"),
+    "decomposition": Module(
+        "test_pca or test_whitening or test_incremental", "pca incremental_pca kernel_pca factor_analysis"
+    ),
+    "cross_decomposition": Module("test_"),
     "naive_bayes": Module("test_"),
     "discriminant_analysis": Module("test_"),
     "multiclass": Module("test_ovo"),

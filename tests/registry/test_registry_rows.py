@@ -41,7 +41,11 @@ WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]
 KINDS = ("batches", "dask array", "dask frame")
 
 # Those that share out work on 6000 rows otherwise than on many, and how many rows that takes.
-CUBIC = {"GaussianProcessClassifier": 300, "GaussianProcessRegressor": 600}  # rows: n³ for each of many steps
+CUBIC = {
+    "GaussianProcessClassifier": 300,
+    "GaussianProcessRegressor": 600,
+    "KernelDiscriminantAnalysis": 600,
+}  # rows: n³ for each of many steps
 MANY = dict.fromkeys(
     ("Ridge", "LogisticRegression", "Lasso", "SGDClassifier", "GaussianClassifier", "MixedNB", "KNeighborsClassifier",
      "RunningMean", "DecisionTreeClassifier", "RandomForestRegressor", "ExtraTreesClassifier",

@@ -87,7 +87,7 @@ SIGNATURES = {
     "decomposition": {
         "FactorAnalysis": "n_components *",
         "IncrementalPCA": "n_components *",
-        "KernelPCA": "n_components * copy_X n_jobs",
+        "KernelPCA": "n_components * n_jobs",
         "PCA": "n_components *",
     },
     "cross_decomposition": {"CCA": "n_components *"},

@@ -54,14 +54,16 @@ def by_tridiagonal(A: Any, k: int, largest: bool) -> tuple[Array, Array]:
     return found
 
 
-def by_lanczos(A: Any, k: int, largest: bool, seed: int) -> tuple[Array, Array]:
+def by_lanczos(
+    A: Any, k: int, largest: bool, seed: int, tol: float = 0.0, max_iter: int | None = None
+) -> tuple[Array, Array]:
     """The pairs by products with the matrix, or with its inverse, in ascending order."""
     start = np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0])
     if largest or not is_sparse(A):
-        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start)
+        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start, tol=tol, maxiter=max_iter)
     else:
         shift = SHIFT * (float(abs(A).max()) or 1.0)
-        values, vectors = eigsh(A.tocsc(), k, sigma=-shift, which="LM", v0=start)
+        values, vectors = eigsh(A.tocsc(), k, sigma=-shift, which="LM", v0=start, tol=tol, maxiter=max_iter)
     order = np.argsort(values)
     return values[order], vectors[:, order]
 

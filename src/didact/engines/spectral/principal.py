@@ -176,7 +176,7 @@ def solver_for(rows: Rows, k: Any) -> str:
 
 def share_of_variance(values: Array, total: float, share: float) -> int:
     """The least number of axes whose variances are more than a share of all."""
-    return int(np.searchsorted(np.cumsum(values) / (total or 1.0), share, side="right")) + 1
+    return int(np.searchsorted(np.cumsum(values / (total or 1.0)), share, side="right")) + 1
 
 
 def minka_dimension(values: Array, n: float) -> int:

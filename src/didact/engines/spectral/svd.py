@@ -73,8 +73,11 @@ def by_krylov(A: CentredRows, k: int, extra: int, images: int, rng: np.random.Ge
     for used in range(size, min(size * (images + 1), n, p), size):
         basis.append(orthonormal(A.times(rows[-1])[:, : min(n, p) - used], basis))
         rows.append(A.back(basis[-1]))
-    s, V = thin_svd(namespace(rows[0]).concat(rows, axis=1).T)
-    return s[:k], V[:, :k]
+    _, V = thin_svd(namespace(rows[0]).concat(rows, axis=1).T)
+    V = V[:, :k]
+    # The values are the lengths of the rows' coordinates along the vectors themselves.
+    s, turn = thin_svd(to_numpy(A.times(like(V.astype(float_type(A.X)), A.X))).astype(np.float64))
+    return s, V @ turn
 
 
 def orthonormal(U: AnyArray, others: list[AnyArray]) -> AnyArray:
