@@ -41,11 +41,8 @@ WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]
 KINDS = ("batches", "dask array", "dask frame")
 
 # Those that share out work on 6000 rows otherwise than on many, and how many rows that takes.
-CUBIC = {
-    "GaussianProcessClassifier": 300,
-    "GaussianProcessRegressor": 600,
-    "KernelDiscriminantAnalysis": 600,
-}  # rows: n³ for each of many steps
+# Rows of those that take n³ operations, or that for each of many steps.
+CUBIC = {"GaussianProcessClassifier": 300, "GaussianProcessRegressor": 600, "KernelDiscriminantAnalysis": 600}
 MANY = dict.fromkeys(
     ("Ridge", "LogisticRegression", "Lasso", "SGDClassifier", "GaussianClassifier", "MixedNB", "KNeighborsClassifier",
      "RunningMean", "DecisionTreeClassifier", "RandomForestRegressor", "ExtraTreesClassifier",

@@ -83,11 +83,8 @@ def test_fitted_attributes(name):
     if any(word in name for word in RANDOM_FITS):
         return
     for one, value in theirs.items():
-        if (
-            one in ours
-            and not {one, f"{name}.{one}"} & OTHER.keys()
-            and isinstance(value, (int, float, np.ndarray, np.number))
-        ):
+        known = one in ours and not {one, f"{name}.{one}"} & OTHER.keys()
+        if known and isinstance(value, (int, float, np.ndarray, np.number)):
             agree(one, np.asarray(ours[one]), np.asarray(value))
 
 

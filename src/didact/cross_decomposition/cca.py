@@ -29,6 +29,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
+from didact.engines.spectral.eigen import fixed_signs
 from didact.engines.spectral.principal import cases_of
 from didact.parts.statistics.moments import moments
 from didact.parts.statistics.shrinkage import shrunk
@@ -96,9 +97,11 @@ def canonical(S: Both, count: int, shrinkage: float) -> Directions:
         D, rho, E = np.linalg.svd(Wx.T @ S.xy @ Wy, full_matrices=False)
         turn = settled_ties(rho, E @ Wy.T @ S.yy)
         U, V = (Wx @ D @ turn)[:, :count], (Wy @ E.T @ turn)[:, :count]
-    top = U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])]
-    sign = np.where(top < 0, -1.0, 1.0)
-    return Directions(U * sign, V * sign, np.minimum(rho[:count], 1.0))
+    weights = unit_steps(U)[0]
+    sign = np.where((weights * fixed_signs(weights)).sum(axis=0) < 0, -1.0, 1.0)
+    inner = np.einsum("ij,ij->j", U, S.xx @ U) * np.einsum("ij,ij->j", V, S.yy @ V)
+    rho = np.einsum("ij,ij->j", U, S.xy @ V) / np.sqrt(inner)
+    return Directions(U * sign, V * sign, np.clip(rho, 0.0, 1.0))
 
 
 def settled_ties(rho: Array, targets: Array) -> Array:
@@ -187,7 +190,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
     shrinkage: float = param(0.0, between(0, 1), "Share by which covariances are drawn to equal variances.")
 
     _attrs = [
-        attr("correlations_", "(n_components,)", "Canonical correlations, falling."),
+        attr("correlations_", "(n_components,)", "Correlations of the scores."),
         attr("x_weights_, y_weights_", "(n_features or n_targets, n_components)", "Directions, orthonormal."),
         attr("x_loadings_, y_loadings_", "(n_features or n_targets, n_components)", "Columns from scores."),
         attr("x_rotations_, y_rotations_", "(n_features or n_targets, n_components)", "Scores from scaled columns."),

@@ -87,7 +87,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     _tensors = True
     _test_params = [
-        {"n_components": 2},
+        {"n_components": 2, "fit_inverse_transform": True},
         {"n_components": 2, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True},
     ]
 

@@ -5,13 +5,13 @@ r"""Kernel discriminant analysis: Fisher's projection in the features of a kerne
 
 1. Kernel principal components of the rows: all directions with variance, in which everything below takes place. (In
    features there are more directions than rows, so that S_W has no inverse before.)
-2. S_W, drawn towards equal variances by `shrinkage`, is whitened. Without shrinkage as many of the first components are
-   kept as S_W can have rank: the number of distinct rows less that of the classes.
+2. S_W, drawn towards equal variances by `shrinkage`, is whitened. Where it is singular without shrinkage, as many of
+   the first components are kept as it has rank: PCA first.
 3. The eigenvectors of the whitened S_B of the largest eigenvalues, at most one less than classes.
 
-S_B is defined in two ways: with classes weighed by their rows, :math:`\sum_kN_k(\mu_k-\mu)(\mu_k-\mu)^T`, or each alike,
-:math:`\sum_k(\mu_k-\mu)(\mu_k-\mu)^T`; and μ is the mean of the rows, or the mean of the classes' means. With two classes
-all of them give the same direction, :math:`S_W^{-1}(\mu_1-\mu_2)`.
+S_B is defined in two ways: with classes weighed by their rows, :math:`\sum_kN_k(\mu_k-\mu)(\mu_k-\mu)^T`, or each
+alike, :math:`\sum_k(\mu_k-\mu)(\mu_k-\mu)^T`; and μ is the mean of the rows, or the mean of the classes' means. With
+two classes all of them give the same direction, :math:`S_W^{-1}(\mu_1-\mu_2)`.
 
 Mika, Rätsch, Weston, Schölkopf, Müller (1999), doi:10.1109/NNSP.1999.788121; Baudat, Anouar (2000),
 doi:10.1162/089976600300014980.
@@ -37,6 +37,7 @@ from didact.engines.spectral.eigen import fixed_signs
 from didact.engines.spectral.kernel_axes import along_axes, counted_rows, kernel_axes, own_gram
 from didact.parts.statistics.shrinkage import shrunk
 
+OUTSHRUNK = 1e-5  # of the shrinkage, as a share of the largest variance: axes with less are left out
 NO_SPREAD = 1e-10  # a share of the largest variance that is rounding
 
 
@@ -55,10 +56,12 @@ def fisher(Z: Array, codes: Array, cases: Array, shrinkage: float, between_by: s
     D = np.sqrt(cases / cases.sum())[:, None] * (Z - means[codes])
     within = D.T @ D
     values, vectors = linalg.eigh(shrunk(within, shrinkage) if shrinkage else within)
-    keep = values > NO_SPREAD * max(float(values[-1]), float(np.square(Z).max(initial=0.0)) * NO_SPREAD)
-    if not keep.any():
+    rank = int((values > NO_SPREAD * max(float(values[-1]), NO_SPREAD * float(np.square(Z).max(initial=0.0)))).sum())
+    if rank == 0:
         return None
-    W = vectors[:, keep] / np.sqrt(values[keep])
+    if rank < len(values):  # singular: fewer principal components, the first ones, leave it an inverse
+        return fisher(Z[:, :rank], codes, cases, shrinkage, between_by, centre)
+    W = vectors / np.sqrt(values)
     count = N / N.sum() if between_by == "rows" else np.full(len(N), 1.0 / len(N))
     middle = (N / N.sum() if centre == "rows" else np.full(len(N), 1.0 / len(N))) @ means
     B = np.sqrt(count)[:, None] * (means - middle) @ W
@@ -112,7 +115,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     (1.0, (90, 2))
     """
 
-    _test_params = [{}, {"kernel": "linear", "shrinkage": 0.0, "between": "classes", "n_components": 1}]
+    _test_params = [{"gamma": 0.2}, {"kernel": "linear", "shrinkage": 0.0, "between": "classes"}]
 
     n_components: Any = param(None, [whole(1), none], "Number of directions, fewer than classes; None: all.")
     kernel: Any = param(
@@ -122,7 +125,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     degree: float = param(3, at_least(0), "Degree of the polynomial kernel.")
     coef0: float = param(1, Real, "The constant of polynomial and sigmoid kernels.")
     kernel_params: Any = param(None, [dict, none], "More arguments of a function.")
-    shrinkage: float = param(1e-3, between(0, 1), "Share by which S_W is drawn to equal variances.")
+    shrinkage: float = param(1e-2, between(0, 1), "Share by which S_W is drawn to equal variances.")
     pca_components: Any = param(None, [whole(1), none], "Most principal components to begin with; None: all.")
     between: str = param("rows", one_of("rows", "classes"), "By what classes are weighed in S_B.")
     centre: str = param("rows", one_of("rows", "classes"), "The mean of what is the centre of S_B.")
@@ -158,9 +161,8 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         labels, codes = np.unique(y if cases is None else y[cases > 0], return_inverse=True)
         self._refuse(len(labels))
         axes = kernel_axes(own_gram(self.kernel_, X), cases, X.shape[0], "dense")
-        size = int((axes.values > NO_SPREAD * axes.values[0]).sum())
-        if not self.shrinkage:
-            size = size + 1 - len(labels)
+        # Coordinates along axes of little variance are mostly rounding, and shrinkage leaves nothing of them.
+        size = int((axes.values > OUTSHRUNK * self.shrinkage * axes.values[0]).sum())
         size = size if self.pca_components is None else min(size, self.pca_components)
         weighed = np.ones(len(y)) if cases is None else cases
         there = weighed > 0
@@ -173,7 +175,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         place = np.searchsorted(self.classes_, labels)
         means, weight = np.zeros((len(self.classes_), min(k, found.means.shape[1]))), np.zeros(len(self.classes_))
         means[place], weight[place] = found.means[:, :k], np.bincount(codes, weighed[there])
-        coef = axes.coefficients()[:, :size] @ found.directions[:, :k]
+        coef = axes.coefficients()[:, : len(found.directions)] @ found.directions[:, :k]
         self.dual_coef_, self.kernel_means_ = coef.astype(dtype), axes.means.astype(dtype)
         self.X_fit_, self.means_ = X.copy(), means.astype(dtype)
         self.explained_variance_ratio_ = found.shares[:k].astype(dtype)

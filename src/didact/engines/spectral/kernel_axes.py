@@ -12,6 +12,7 @@ Kernel PCA and de-noising in feature spaces, NeurIPS 11 (pre-images).
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from didact.core.backend import is_sparse, is_tensor, like, to_numpy
 from didact.core.errors import InputError
@@ -38,9 +39,10 @@ class KernelAxes(NamedTuple):
     shares: Array
 
     def coefficients(self) -> Array:
-        """α (n, k), 0 for axes without variance."""
+        """α (n, k), 0 for axes without variance; they sum to zero also where rounding would have it otherwise."""
         root = np.sqrt(self.values)
-        return self.vectors / np.where(root > 0, root, np.inf)
+        found = self.vectors / np.where(root > 0, root, np.inf)
+        return found - self.shares[:, None] * found.sum(axis=0)
 
 
 def counted_rows(rows: Rows, kernel: Any) -> tuple[Block, Array | None]:
@@ -91,8 +93,9 @@ def kernel_axes(K: AnyArray, cases: Array | None, k: int, solver: str = "auto", 
     values, vectors = (to_numpy(part).astype(np.float64) for part in _pairs(K, k, solver, how))
     values, order = _settled(values)
     vectors = vectors[:, order]
-    if cases is not None:
-        vectors = np.sqrt(cases)[:, None] * vectors
+    if cases is not None:  # signs as of repeated rows
+        root = np.sqrt(cases)[:, None]
+        vectors = cases[:, None] * fixed_signs(vectors / np.where(root > 0, root, 1.0))
     return KernelAxes(values, vectors, to_numpy(means).astype(np.float64), shares)
 
 
@@ -129,6 +132,8 @@ def along_axes(A: AnyArray, kernel: Any, X: AnyArray, coefficients: Array, means
     """Coordinates of rows A, on the host; with kernel "precomputed" A holds their kernel with the rows X."""
     offset = means @ coefficients
     A = A if is_tensor(A) else A.astype(np.float64)
+    if is_sparse(X) and not (is_sparse(A) or is_tensor(A)):
+        A = csr_array(A)
     if isinstance(kernel, str):
         return (to_numpy(A) if is_tensor(A) else A) @ coefficients - offset
     return images(kernel, A, like(X, A) if is_tensor(A) else X, coefficients) - offset
