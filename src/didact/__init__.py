@@ -28,6 +28,7 @@ _SUBMODULES = frozenset(
         "mixture",
         "decomposition",
         "manifold",
+        "cross_decomposition",
         "multiclass",
         "decision",
         "feature_extraction",

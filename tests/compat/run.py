@@ -63,6 +63,10 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
         "test_isomap_simple_grid or test_lle_simple_grid or test_smacof or test_equivalence or test_two_components",
         "classical_mds isomap locally_linear mds spectral_embedding t_sne",
     ),
+    "decomposition": Module(
+        "test_pca or test_whitening or test_incremental", "pca incremental_pca kernel_pca factor_analysis"
+    ),
+    "cross_decomposition": Module("test_"),
     "naive_bayes": Module("test_"),
     "discriminant_analysis": Module("test_"),
     "multiclass": Module("test_ovo"),

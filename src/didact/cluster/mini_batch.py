@@ -7,8 +7,6 @@ Sculley (2010), Web-scale k-means clustering, doi:10.1145/1772690.1772862.
 """
 
 import warnings
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +18,7 @@ from didact.core.parameters import at_least, attr, is_bool, none, one_of, param,
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, MemoryRows, Rows
-from didact.core.rows.gather import stacked
+from didact.core.rows.gather import rebatched
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assigned_of, clusters_of, mean_variance
 from didact.engines.centroids.starts import sample_of
@@ -58,22 +56,6 @@ def reassigned(state: Running, block: Block, ratio: float, rng: np.random.Genera
     kept = np.delete(weights, few)
     weights[few] = kept.min() if len(kept) else 1.0
     return Running(centers, weights)
-
-
-def batches(rows: Rows, size: int, rng: np.random.Generator | None) -> Iterator[Block]:
-    """One pass in batches of so many rows, shuffled in memory if there is a generator, else in order."""
-    waiting: list[Block] = []
-    for block in rows.stream():
-        n = block.X.shape[0]
-        order = np.arange(n) if rng is None or not isinstance(rows, MemoryRows) else rng.permutation(n)
-        first = size - sum(part.X.shape[0] for part in waiting)
-        for a, b in pairwise([0, *range(min(first, n), n, size), n]):
-            waiting.append(block.each(lambda column, chosen=order[a:b]: column[chosen]))
-            if sum(part.X.shape[0] for part in waiting) >= size:
-                yield Block._make(stacked(parts) for parts in zip(*waiting, strict=True))
-                waiting = []
-    if waiting and sum(part.X.shape[0] for part in waiting):
-        yield Block._make(stacked(parts) for parts in zip(*waiting, strict=True))
 
 
 def warn_of_size(size: int, count: int) -> None:
@@ -187,9 +169,9 @@ class MiniBatchKMeans(_Centers):
 
     def _learn(self, rows: Rows, state: Running, stop: "_Stop", rng: np.random.Generator, progress: FitProgress) -> Any:
         """Passes until the smoothed cost, or the centres, rest: the state, the passes and the batches."""
-        steps, since = 0, 0
+        steps, since, shuffling = 0, 0, rng if self.shuffle and isinstance(rows, MemoryRows) else None
         for epoch in range(1, self.max_iter + 1):
-            for block in batches(rows, self.batch_size, rng if self.shuffle else None):
+            for block in rebatched(rows, self.batch_size, shuffling):
                 before, (state, cost, weight) = state.centers, learn(state, block)
                 steps, since = steps + 1, since + block.X.shape[0]
                 if self.reassignment_ratio > 0 and since >= 10 * self.n_clusters:

@@ -23,11 +23,12 @@ from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.decomposition.latent import _Latent, projected, score_matrix
 from didact.decomposition.rotations import SHARE, oblique, orthogonal
-from didact.decomposition.spread import Spread, fixed_signs, spread_of
+from didact.decomposition.spread import Spread, spread_of
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
+from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.families.log_densities import LOG_2PI
 
 MOST_SCORED = 2000  # columns of few rows, up to which steps are those of scoring, with p × p matrices
@@ -183,7 +184,7 @@ class FactorAnalysis(_Latent):
         return first
 
     def _attributes(self, S: Spread, noise: Array, k: int, dtype: Any) -> dict[str, Any]:
-        loadings, found = fixed_signs(profile(S, noise, k)[1].loadings), {}
+        loadings, found = np.array(fixed_signs(profile(S, noise, k)[1].loadings.T).T), {}
         if self.rotation is not None and k > 0:
             turned = loadings.T @ orthogonal(loadings.T, "quartimax" if self.rotation == "quartimax" else "varimax")
             loadings = turned.T

@@ -22,10 +22,11 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.typing import Array
 from didact.decomposition.latent import _Latent
-from didact.decomposition.spread import Spread, fixed_signs, spread_of
+from didact.decomposition.spread import Spread, spread_of
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
+from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.families.log_densities import LOG_2PI
 
 LEAST = 1e-14  # of the noise, relative to the mean variance of the columns
@@ -83,7 +84,7 @@ def by_em(S: Spread, start: Axes, tol: float, max_iter: int, report: Report) -> 
 def principal(theta: Axes) -> Array:
     """Loadings (k, p) along principal axes, the longest first: EM finds them up to a rotation."""
     U, s, _ = np.linalg.svd(theta.loadings, full_matrices=False)
-    return fixed_signs((U * s).T)
+    return np.asarray(fixed_signs(U * s).T)
 
 
 class ProbabilisticPCA(_Latent):

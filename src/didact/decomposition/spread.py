@@ -11,14 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import namespace
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
-from didact.core.rows import Block, MemoryRows, Rows
-from didact.core.rows.memory import refuse_non_finite, refuse_square
+from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.memory import refuse_non_finite
 from didact.core.typing import Array
-from didact.parts.statistics.moments import moments
-from didact.parts.statistics.weights import WeightRange, weight_range
+from didact.engines.spectral.principal import cases_of, covariance_of
 
 
 class Spread(NamedTuple):
@@ -56,17 +54,14 @@ def spread_of(rows: Rows) -> Spread:
     wide = isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features
     found = _of_few_rows(rows) if wide else _of_many_rows(rows)
     refuse_overflow(rows, (found.mean, found.variances))
-    found = found._replace(weight=rows.reduce(_weights).settled(rows).cases)
     if not found.variances.any():
         raise InputError("All rows are equal, as with n_samples = 1: there is no variance to explain.")
     return found
 
 
 def _of_many_rows(rows: Rows) -> Spread:
-    refuse_square(rows.n_features, "use fewer columns, or fewer rows than columns, given as an array in memory")
-    S = rows.prepared(_beside_zeros).reduce(moments)
-    matrix = S.xx / S.weight
-    return Spread(weight=S.weight, mean=S.mean_x, variances=np.diag(matrix).copy(), matrix=matrix, rows=None)
+    cases, mean, matrix = covariance_of(rows)
+    return Spread(weight=cases, mean=mean, variances=np.diag(matrix).copy(), matrix=matrix, rows=None)
 
 
 def _of_few_rows(rows: Rows) -> Spread:
@@ -79,21 +74,4 @@ def _of_few_rows(rows: Rows) -> Spread:
         variances = (A * A).sum(axis=0)
     if not np.isfinite(variances).all():
         refuse_non_finite(X, rows.names)
-    return Spread(weight=float(w.sum()), mean=mean + rest, variances=variances, matrix=None, rows=A)
-
-
-def _weights(block: Block) -> WeightRange:
-    return weight_range(block.weight, block.X.shape[0])
-
-
-def _beside_zeros(block: Block) -> Block:
-    """Rows with a target of zeros, as moments take them."""
-    return block._replace(y=namespace(block.X).zeros_like(block.X[:, 0]))
-
-
-def fixed_signs(components: Array) -> Array:
-    """Components whose largest number is positive."""
-    if not components.size:
-        return components
-    largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
-    return components * np.where(largest < 0, -1.0, 1.0)[:, None]
+    return Spread(weight=cases_of(rows), mean=mean + rest, variances=variances, matrix=None, rows=A)

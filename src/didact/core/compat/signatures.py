@@ -86,7 +86,11 @@ SIGNATURES = {
     },
     "decomposition": {
         "FactorAnalysis": "n_components *",
+        "IncrementalPCA": "n_components *",
+        "KernelPCA": "n_components * n_jobs",
+        "PCA": "n_components *",
     },
+    "cross_decomposition": {"CCA": "n_components *"},
     "manifold": {
         "ClassicalMDS": "n_components *",
         "Isomap": "* n_jobs",

@@ -1,5 +1,7 @@
 """Gathering the rows that a model keeps from blocks: dense, in their order, without rows of weight zero."""
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ from didact.core.backend import is_sparse, to_numpy
 from didact.core.typing import Array
 
 if TYPE_CHECKING:
-    from didact.core.rows.memory import Block
+    from didact.core.rows.memory import Block, Rows
 
 
 class Pieces(NamedTuple):
@@ -44,3 +46,19 @@ def stacked(columns: tuple[Any, ...]) -> Any:
 def dense(X: Any, dtype: Any = None) -> Array:
     """Rows of any kind as a contiguous array."""
     return np.ascontiguousarray(to_numpy(X.toarray() if is_sparse(X) else X), dtype)
+
+
+def rebatched(rows: "Rows", size: int, rng: np.random.Generator | None = None) -> "Iterator[Block]":
+    """One pass in blocks of so many rows, whatever the chunks that they come in; with a generator each is shuffled."""
+    waiting: list[Block] = []
+    for block in rows.stream():
+        n = block.X.shape[0]
+        order = np.arange(n) if rng is None else rng.permutation(n)
+        first = size - sum(part.X.shape[0] for part in waiting)
+        for a, b in pairwise([0, *range(min(first, n), n, size), n]):
+            waiting.append(block.each(lambda column, chosen=order[a:b]: column[chosen]))
+            if sum(part.X.shape[0] for part in waiting) >= size:
+                yield type(block)._make(stacked(parts) for parts in zip(*waiting, strict=True))
+                waiting = []
+    if waiting and sum(part.X.shape[0] for part in waiting):
+        yield type(waiting[0])._make(stacked(parts) for parts in zip(*waiting, strict=True))

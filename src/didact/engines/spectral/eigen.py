@@ -58,17 +58,20 @@ def by_tridiagonal(A: Any, k: int, largest: bool) -> tuple[Array, Array]:
     return found
 
 
-def by_lanczos(A: Any, k: int, largest: bool, seed: int, tol: float = 0.0, shift: float = SHIFT) -> tuple[Array, Array]:
+def by_lanczos(
+    A: Any, k: int, largest: bool, seed: int, tol: float = 0.0, max_iter: int | None = None, shift: float = SHIFT
+) -> tuple[Array, Array]:
     """The pairs by products with the matrix, or with its inverse, in ascending order."""
-    start = np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0])
+    how: dict[str, Any] = {"v0": np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0]), "tol": tol}
+    how["maxiter"] = max_iter
     if largest or not is_sparse(A):
-        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start, tol=tol)
+        values, vectors = eigsh(A, k, which="LA" if largest else "SA", **how)
     else:
         beside = shift * (float(abs(A).max()) or 1.0)
-        how = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-        inverse = splu((A + beside * sp.eye_array(A.shape[0])).tocsc(), **how).solve
+        symmetric = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+        inverse = splu((A + beside * sp.eye_array(A.shape[0])).tocsc(), **symmetric).solve
         solve = LinearOperator(A.shape, inverse, dtype=A.dtype)
-        values, vectors = eigsh(A, k, sigma=-beside, which="LM", v0=start, tol=tol, OPinv=solve)
+        values, vectors = eigsh(A, k, sigma=-beside, which="LM", OPinv=solve, **how)
     order = np.argsort(values)
     return values[order], vectors[:, order]
 

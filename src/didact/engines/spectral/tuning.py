@@ -9,3 +9,5 @@ LOCAL_NUMBERS = 1 << 18  # in the small matrices of a piece of neighbourhoods
 STRESS_POINTS = 32  # points whose moves are a piece of work
 STRESS_TILE = 512  # points whose distances from one are computed together: they stay in the first cache
 STRESS_PAIRS = 1 << 15  # pairs that are a piece of work
+POWER_STEPS = 20_000  # of a power iteration for one vector; λ₂/λ₁ = 0.998 needs as many for full precision
+NARROW_COLUMNS = 1000  # columns, or rows, up to which all pairs of the covariance are quick: 0.2 s
