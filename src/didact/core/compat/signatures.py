@@ -86,6 +86,8 @@ SIGNATURES = {
     },
     "decomposition": {
         "FactorAnalysis": "n_components *",
+        "FastICA": "n_components *",
+        "NMF": "n_components * verbose",
     },
     "gaussian_process": {
         "GaussianProcessClassifier": "kernel * n_jobs",
