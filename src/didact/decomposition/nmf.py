@@ -123,9 +123,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _attrs = [
         attr("components_", "(n_components, n_features)", "Parts H."),
         attr("n_components_", "int", "Number of parts."),
-        attr(
-            "reconstruction_err_", "float", "Root of twice the divergence of X from WH; ‖X − WH‖ for β = 2."
-        ),
+        attr("reconstruction_err_", "float", "Root of twice the divergence of X from WH; ‖X − WH‖ for β = 2."),
         attr("n_iter_", "int", "Iterations."),
     ]
 

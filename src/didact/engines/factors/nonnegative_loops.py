@@ -100,14 +100,11 @@ def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: 
     K = W.shape[1]
     edges = piece_edges(X.shape[0], ROWS_EACH, K * (K + X.nnz // max(X.shape[0], 1)))
     found, wide = np.zeros((len(edges) - 1, 3)), whole_vectors(K)
-    entries = read_only(X.data), read_only(X.indices), read_only(X.indptr)
+    rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
 
     def loop(turn: Array) -> None:
-        Z, V, spare = aligned_zeros(wide, TILE), aligned_zeros(wide, TILE), aligned_zeros(3, TILE)
-        one, entries = np.zeros(K), (read_only(X.data), read_only(X.indices), read_only(X.indptr))
-        sparse_step_pass(
-            turn, edges, *entries, number_column(w), read_only(T), G, l1, order, W, one, Z, V, spare, found
-        )
+        room = np.zeros(K), aligned_zeros(wide, TILE), aligned_zeros(wide, TILE), aligned_zeros(3, TILE)
+        sparse_step_pass(turn, edges, *rows, G, l1, order, W, *room, found)
 
     share_pieces(len(found), loop)
     return float(found[:, 0].sum()), float(found[:, CROSS].sum())
