@@ -20,6 +20,7 @@ from didact.core.random import streams
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.decomposition.spread import spread_of
+from didact.engines.spectral.eigen import fixed_signs
 
 RANK = 1e-13  # variances below, relative to the largest, are rounding
 
@@ -33,23 +34,23 @@ class White(NamedTuple):
     count: float
 
 
-def whitened(rows: Rows, k: int | None) -> White:
-    """White rows of so many columns, or of as many as there are directions with variance."""
+def whitened(rows: Rows, k: int | None, say: bool = False) -> White:
+    """White rows of so many columns, or of as many as there are directions with variance; `say` warns of fewer."""
     S, p = spread_of(rows), rows.n_features
     most = p if rows.n_rows is None else min(p, rows.n_rows)
+    say = say or k is not None
     if k is not None and k > most:
         _warn(f"n_components is too large: it will be set to {most}")
     k = most if k is None else min(k, most)
     values, vectors, _ = S.top(k, np.ones(p))
     rank = int((values > RANK * max(p, 1) * values[0]).sum())
-    if rank < k:
+    if rank < k and say:
         _warn(
             f"There are some small singular values: only {rank} directions of the rows have variance, and n_components "
             f"will be set to {rank}."
         )
     values, vectors = values[:rank], vectors[:, :rank]
-    vectors = vectors * np.where(vectors[0] < 0, -1.0, 1.0)
-    matrix = (vectors / np.sqrt(values)).T
+    matrix = (fixed_signs(vectors) / np.sqrt(values)).T
     return White(rows.prepared(project, S.mean, matrix), matrix / np.sqrt(S.weight), S.mean, S.weight)
 
 
@@ -83,11 +84,25 @@ def first_matrix(w_init: Any, k: int, random_state: Any) -> Array:
     return W
 
 
+def with_signs(components: Array) -> Array:
+    """Rows whose largest number is positive: the signs of sources are free, and iterations may turn them to and fro."""
+    return np.asarray(fixed_signs(components.T).T)
+
+
+def matrices(components: Array, white: White | None, dtype: Any) -> dict[str, Array]:
+    """The attributes of a fit."""
+    found = {"components_": components, "mixing_": np.linalg.pinv(components)}
+    if white is not None:
+        found |= {"mean_": white.mean, "whitening_": white.matrix}
+    return {name: value.astype(dtype) for name, value in found.items()}
+
+
 class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Rows as mixtures of independent sources. Abstract."""
 
     _sparse = False
     _tensors = True
+    _test_sources = True
 
     _attrs = [
         attr("components_", "(n_components, n_features)", "The matrix by which centred rows become sources."),
@@ -99,13 +114,6 @@ class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def _set(self, components: Array, white: White | None, dtype: Any) -> None:
-        """Store the matrices of a fit."""
-        self.components_ = components.astype(dtype)
-        self.mixing_ = np.linalg.pinv(components).astype(dtype)
-        if white is not None:
-            self.mean_, self.whitening_ = white.mean.astype(dtype), white.matrix.astype(dtype)
 
     def transform(self, X: Any, copy: bool = True) -> Any:
         """The sources of each row, (n, n_components); rows are never changed, whatever `copy` says."""

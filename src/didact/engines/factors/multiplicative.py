@@ -178,10 +178,10 @@ def objective(X: Any, w: Any, W: Any, H: Any, beta: float, penalties: Penalties)
 def multiplicative(
     X: Any, w: Any, W: Any, H: Any, beta: float, penalties: Penalties, tol: float, max_iter: int, report: Report
 ) -> Result:  # fmt: skip
-    """Updates of both factors until ten of them lower the root of the divergence by less than tol of the first."""
+    """Updates of both factors until ten of them lower the root of the objective by less than tol of the first."""
     pieces = _pieces(X, w)
-    fit, value = objective(X, w, W, H, beta, penalties)
-    first = before = np.sqrt(2.0 * fit)
+    value = objective(X, w, W, H, beta, penalties)[1]
+    first = before = np.sqrt(2.0 * value)
     count = 0
 
     def step(state: FactorState) -> FactorState:
@@ -202,8 +202,8 @@ def multiplicative(
         count += 1
         if count % LOOK:
             return FactorState((W, H), state.value, np.inf)
-        fit, value = objective(X, w, W, H, beta, penalties)
-        error = np.sqrt(2.0 * fit)
+        value = objective(X, w, W, H, beta, penalties)[1]
+        error = np.sqrt(2.0 * value)
         gain, before = (before - error) / first if first > 0 else 0.0, error
         return FactorState((W, H), value, gain)
 
@@ -223,22 +223,21 @@ def _pieces(X: Any, w: Any) -> list[tuple[slice, Any, Any]]:
 def rows_by_updates(
     X: Any, H: Array, beta: float, l1: float, l2: float, tol: float, max_iter: int
 ) -> tuple[Any, int]:  # fmt: skip
-    """W by updates given H, from the root of the mean of each row; and the updates that were made."""
+    """W by updates given H, from the root of the mean of each row; and the updates that were made.
+
+    A row rests once an update changes it by no more than `tol` of its largest number.
+    """
     xp, other = namespace(X), like(H, X)
     mean = np.asarray(X.mean(axis=1)).reshape(-1) if is_sparse(X) else X.mean(axis=1)
     W = xp.sqrt(mean / len(H))[:, None] + 0.0 * like(np.ones((1, len(H))), X)
-    first = before = divergences(X, W, other, beta)
-    moving = xp.ones_like(before)
+    moving = xp.ones_like(W[:, 0])
     for done in range(1, max_iter + 1):
         new = updated_rows(X, W, other, beta, l1, l2)
+        step = xp.max(xp.abs(new - W), axis=1)
         W = xp.where(moving[:, None] > 0, new, W)
-        if done % LOOK == 0:
-            now = divergences(X, W, other, beta)
-            root = [xp.sqrt(xp.clip(part, min=0.0)) for part in (before, now, first)]
-            moving = moving * xp.where(root[0] - root[1] >= tol * root[2], 1.0, 0.0) * xp.where(first > 0, 1.0, 0.0)
-            before = now
-            if not bool((moving > 0).any()):
-                return W, done
+        moving = moving * xp.astype(step > tol * xp.max(W, axis=1), moving.dtype)
+        if not bool((moving > 0).any()):
+            return W, done
     return W, max_iter + 1
 
 

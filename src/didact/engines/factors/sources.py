@@ -27,6 +27,7 @@ from didact.core.rows.memory import block_by_block, compiled_pass
 from didact.core.typing import Array
 from didact.engines.factors.source_loops import CUBE, EXP, LOGCOSH, LOGISTIC, source_sums
 from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
 KINDS = {"logcosh": LOGCOSH, "exp": EXP, "cube": CUBE, "logistic": LOGISTIC}
@@ -225,7 +226,8 @@ def greatest_likelihood(
         way, length = direction(state), rate
         for _ in range(HALVINGS):
             new = likelihood_state(rows, state.x + length * way @ state.x, contrast)
-            if new.value < state.value:
+            same = abs(new.value - state.value) <= NOISE * abs(state.value)
+            if new.value < state.value or (same and new.optimality < state.optimality):
                 return new
             length *= 0.5
         return None

@@ -15,6 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 from didact.core.backend import is_sparse, is_tensor, like, local, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
+from didact.engines.components.starts import row_shares
 from didact.engines.factors.tuning import SMALL_SIDE
 from didact.engines.spectral.eigen import eigenpairs
 
@@ -54,14 +55,19 @@ def nonnegative_start(
     if init == "random" or (init is None and k > min(n, p)):
         average = np.sqrt(mean / k)
         H = average * np.abs(rng.standard_normal((k, p)))
-        return average * np.abs(rng.standard_normal((n, k))), H
+        return average * row_numbers(X, k, rng), H
     W, H = nonnegative_parts(*singular_vectors(X, w, k, rng), np.ones(n) if w is None else to_numpy(w))
     if init == "nndsvdar":
-        W[W == 0] = np.abs(mean * rng.standard_normal(int((W == 0).sum())) / 100)
+        W = np.where(W == 0, mean / 100 * row_numbers(X, k, rng), W)
         H[H == 0] = np.abs(mean * rng.standard_normal(int((H == 0).sum())) / 100)
     elif init != "nndsvd":
         W[W == 0], H[H == 0] = mean, mean
     return W, H
+
+
+def row_numbers(X: Any, k: int, rng: np.random.Generator) -> Array:
+    """Random numbers (n, k) of mean 1, which follow from the values of a row and the seed: equal rows begin alike."""
+    return k * row_shares(local(X), int(rng.integers(1 << 62)), k)
 
 
 def nonnegative_parts(U: Array, s: Array, V: Array, w: Array) -> tuple[Array, Array]:
