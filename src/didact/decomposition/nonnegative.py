@@ -109,8 +109,11 @@ def given_factor(A: Any, shape: tuple[Any, Any], name: str, dtype: Any) -> Array
     if A is None:
         raise ParameterError(f"init='custom' needs W and H: pass them to fit; {name} is missing.")
     A = np.asarray(to_numpy(A))
-    if A.ndim != 2 or any(want is not None and want != got for want, got in zip(shape, A.shape, strict=True)):
-        raise InputError(f"Array with wrong shape passed to {whom}: expected {shape}, but got {A.shape}.")
+    if A.ndim != 2:
+        raise InputError(f"Array with {A.ndim} dimension(s) passed to {whom}: it has to have two.")
+    for which, want, got in zip(("first", "second"), shape, A.shape, strict=True):
+        if want is not None and want != got:
+            raise InputError(f"Array with wrong {which} dimension passed to {whom}: expected {want}, but got {got}.")
     if A.dtype != float_type(np.empty(0, str(dtype).rpartition(".")[2])):
         raise TypeError(f"H and W should have the same dtype as X. Got {name}.dtype = {A.dtype}.")
     if not np.isfinite(A).all():
