@@ -27,6 +27,8 @@ BUDGET = {
     "OnlineKMeans": 30,
     "GaussianMixture": 30,
     "BernoulliMixture": 30,
+    "NMF": 30,
+    "FastICA": 20,
     "KNeighborsClassifier": 16,
     "CondensedNearestNeighbor": 26,
     "KernelDensity": 47,
