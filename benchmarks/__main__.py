@@ -17,9 +17,10 @@ from benchmarks import accelerate, harness, processes, real_data, report, scalin
 from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
-CHAPTERS += ("cluster", "embeddings", "tsne", "accuracy")
+CHAPTERS += ("cluster", "projections", "sources", "embeddings", "tsne", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
+DISTRIBUTIONS += ("python-picard",)
 ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs
 
 

@@ -174,6 +174,19 @@ def word_counts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.nd
     return from_cells(cells, times.astype(float), n, p), y
 
 
+def parts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Sums of 20 sparse non-negative parts, and a little non-negative noise."""
+    truth = np.random.default_rng([SEED, p])
+    H = truth.exponential(size=(20, p)) * (truth.random((20, p)) < 0.3)
+    W = rng.exponential(size=(n, 20)) * (rng.random((n, 20)) < 0.3)
+    return W @ H + 0.1 * np.abs(rng.standard_normal((n, p))), np.zeros(n)
+
+
+def mixed_sources(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Mixtures of as many independent sources with the tails of a double exponential."""
+    return rng.laplace(size=(n, p)) @ np.random.default_rng([SEED, p]).standard_normal((p, p)), np.zeros(n)
+
+
 def surface(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
     """Continuous columns for trees, and a function of half of them with waves, products, kinks and steps.
 

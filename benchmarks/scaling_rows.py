@@ -67,6 +67,20 @@ def categories(rows: int, columns: int) -> tuple[Any, Any]:
     return np.floor(2 * np.abs(X)), y
 
 
+def nonnegative(rows: int, columns: int) -> tuple[Any, Any]:
+    """A table of numbers of at least 0, in which 20 parts add up."""
+    from benchmarks.data import parts
+
+    return parts(table(1, 1)[2], rows, columns)
+
+
+def skewed(rows: int, columns: int) -> tuple[Any, Any]:
+    """Mixtures of independent sources."""
+    from benchmarks.data import mixed_sources
+
+    return mixed_sources(table(1, 1)[2], rows, columns)
+
+
 def real(name: str, rows: int, columns: int) -> tuple[Any, Any]:
     """Rows of a real table, in random order."""
     import numpy as np
@@ -145,6 +159,19 @@ ROWS = {
         options={"n_components": 8, "max_iter": 3, "random_state": 0},
     ),
     "FactorAnalysis": Row(classes, (500_000, 50), "decomposition.FactorAnalysis", 4, options={"n_components": 5}),
+    "NMF": Row(
+        nonnegative,
+        (50_000, 400),
+        "decomposition.NMF",
+        8,
+        options={"n_components": 20, "tol": 0.0, "max_iter": 20, "random_state": 0},
+    ),
+    "NMF, sparse": Row(
+        words, (20_000, 50_000, 2), "decomposition.NMF", 8, options={"n_components": 20, "tol": 0.0, "max_iter": 20}
+    ),
+    "FastICA": Row(
+        skewed, (1_000_000, 20), "decomposition.FastICA", 8, options={"random_state": 0, "whiten_solver": "eigh"}
+    ),
     "ClusterwiseRegressor": Row(
         numbers, (60_000, 20), "ensemble.ClusterwiseRegressor", 4, options={"random_state": 0}, peer=False
     ),

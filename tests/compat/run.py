@@ -64,7 +64,8 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
         "classical_mds isomap locally_linear mds spectral_embedding t_sne",
     ),
     "decomposition": Module(
-        "test_pca or test_whitening or test_incremental", "pca incremental_pca kernel_pca factor_analysis"
+        "test_pca or test_whitening or test_incremental or test_fastica or test_nmf_transform or test_nmf_decreasing",
+        "pca incremental_pca kernel_pca factor_analysis nmf fastica",
     ),
     "cross_decomposition": Module("test_"),
     "naive_bayes": Module("test_"),

@@ -133,6 +133,8 @@ def problem(model, n=240, p=5, seed=0):
     eta = X @ rng.uniform(-0.6, 0.6, size=p) + 0.3
     if getattr(model, "_test_clusters", False):  # three groups of rows, so that what EM ends at is well determined
         X += 5.0 * (np.arange(n)[:, None] % 3 == np.arange(p) % 3)
+    if getattr(model, "_test_sources", False):  # mixtures of columns far from Gaussian, which can be told apart
+        X = X**3 @ (np.eye(p) + 0.3 * np.tri(p, k=-1))
     if get_tags(model).input_tags.positive_only:  # counts and categories
         X = np.floor(np.abs(2 * X))
     if is_classifier(model):

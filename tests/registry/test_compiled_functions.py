@@ -35,6 +35,8 @@ BUDGET = {
     "BernoulliMixture": 30,
     "TSNE": 40,
     "ElasticEmbedding": 50,
+    "NMF": 30,
+    "FastICA": 20,
     "KNeighborsClassifier": 16,
     "CondensedNearestNeighbor": 26,
     "KernelDensity": 47,

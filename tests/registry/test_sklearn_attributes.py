@@ -17,6 +17,8 @@ OTHER = {
     "scalings_": "columns have either sign",
     "components_": "rows have either sign",
     "embedding_": "columns have either sign; tests/manifold compares them",
+    "whitening_": "rows have either sign",
+    "mixing_": "columns have either sign",
     "code_book_": RANDOM,
     "t_": STEPS,
     "solver_": "solvers have names of their own",
@@ -36,6 +38,8 @@ PARAMS = {
     "OutputCodeClassifier": {"estimator": TheirLogisticRegression()},
     "MDS": {"init": "classical_mds"},
     "CCA": {"n_components": 1},
+    "NMF": {"n_components": 1},
+    "FastICA": {"w_init": np.eye(4)},
     "KMeans": {"init": np.eye(8, 4), "n_init": 1},
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 3},
@@ -50,9 +54,11 @@ def data(name):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))
     z = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=90)
+    if name == "FastICA":
+        X = X**3  # far from Gaussian
     if name == "FactorAnalysis":
         X += 2 * rng.normal(size=(90, 1))  # without a common factor there are several maxima
-    if name.endswith("NB") and name != "GaussianNB":
+    if (name.endswith("NB") and name != "GaussianNB") or name == "NMF":
         X = np.floor(np.abs(2 * X))
     frame = pd.DataFrame(X, columns=list("abcd"))
     if "MultiTask" in name:

@@ -78,7 +78,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
         cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
-        for name in ("fit", "partial_fit"):
+        for name in ("fit", "partial_fit", "fit_transform"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
             if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
                 method.fn = checked(_finite(method.fn))

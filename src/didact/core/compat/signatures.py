@@ -86,6 +86,8 @@ SIGNATURES = {
     },
     "decomposition": {
         "FactorAnalysis": "n_components *",
+        "FastICA": "n_components *",
+        "NMF": "n_components * verbose",
         "IncrementalPCA": "n_components *",
         "KernelPCA": "n_components * n_jobs",
         "PCA": "n_components *",

@@ -134,7 +134,7 @@ def _softmax_piece(
         value = _exponentials(codes, w, start, rows, classes, Z, spare)
         value += _slopes(codes, w, start, rows, classes, Z, spare)
         for k in range(0, classes, LANES):
-            _add_products(Z, k, A, rows, gradient)
+            add_products(Z, k, A, rows, gradient)
         value -= lost  # Kahan's sum: solvers compare values that are almost equal
         grown = total + value
         lost = (grown - total) - value
@@ -206,7 +206,7 @@ def set_all_scores(A: Array, i: int, table: Array, Z: Array) -> None:
 
 
 @jit_unmanaged
-def _add_products(Z: Array, k: int, A: Array, rows: int, gradient: Array) -> None:
+def add_products(Z: Array, k: int, A: Array, rows: int, gradient: Array) -> None:
     """Add to four rows of the gradient the products of four classes' slopes with all columns of A."""
     a, j, n, left = np.uint64(k), np.uint64(0), np.uint64(rows), A.shape[1] // LANES
     while left > 4 or left == 3:

@@ -39,7 +39,7 @@ def eigenpairs(
     elif n <= DENSE_ROWS or k > n * DENSE_SHARE:
         values, vectors = by_tridiagonal(A, k, largest)
     else:
-        values, vectors = by_lanczos(A, k, largest, seed, tol, shift)
+        values, vectors = by_lanczos(A, k, largest, seed, tol, shift=shift)
     if largest:
         xp = namespace(values)
         values, vectors = xp.flip(values, axis=(0,)), xp.flip(vectors, axis=(1,))

@@ -1,0 +1,1 @@
+"""Rows as products of factors: non-negative ones, and independent sources."""

@@ -1,0 +1,324 @@
+r"""Coordinate descent for non-negative factors: each row of W by itself, given H, in tiles of rows on all threads.
+
+.. math:: w_t \leftarrow \max\Big(0,\ w_t - \frac{(wG)_t - z_t}{G_{tt}}\Big),\qquad G = HH^T + \lambda_2I,\quad
+    z = Hx - \lambda_1
+
+A tile of rows is read once: products with H, one step of every coordinate, and products of the new rows of W with the
+same rows of X, from which H follows. Columns of H are the rows of the same problem, their products the sums of those
+of all pieces.
+
+Layout::
+
+    X                     all numbers in one line, with the steps from row to row and from column to column; or CSR
+    A (tile, width)       rows (x, 1), filled up to a multiple of 4 columns
+    Z, V (K, tile)        products z, and the coordinates w, so that steps run along rows in vectors; K filled up, too
+    B (tile, K)           the coordinates, row by row
+    table (p + 1, K)      H turned, below it −λ₁
+    spare (3, tile)       of each row the slope, the sum of the sizes of slopes, and whether it still moves
+    sums (pieces, K, width), grams (pieces, K, K)   WᵀX and WᵀW of each piece
+    found (pieces, 3)     of each piece the sizes of slopes, ⟨z + λ₁, w⟩, and the most sweeps
+
+Memory: X once a pass. Arithmetic: 2npK multiply-adds for rows, nK² for steps.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, jit_unmanaged
+from didact.core.jit.atomics import atomic_add
+from didact.core.jit.simd import LANES
+from didact.core.threads import share_pieces
+from didact.core.typing import Array
+from didact.engines.factors.tuning import COLUMNS_EACH, MOST_PIECES, PIECE_STEPS, ROWS_EACH
+from didact.engines.linear.pass_loops import copy_rows, flat_view, number_column, whole_vectors
+from didact.engines.linear.softmax_loops import add_products, set_all_scores
+from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
+
+TILE = 64  # most rows of a tile
+CROSS, SWEEPS = 1, 2  # places in `found`
+
+
+def piece_edges(lines: int, each: int, work: int) -> Array:
+    """Where pieces of so many lines begin, each of about equal work and of some lines at least."""
+    number = min(max(lines * work // PIECE_STEPS, 1), max(lines // each, 1), MOST_PIECES)
+    return np.linspace(0, lines, number + 1).astype(np.int64)
+
+
+class DenseSteps:
+    """Steps for dense rows X (n, p) with weights w; W (n, K) and H (K, p) change in place."""
+
+    def __init__(self, X: Array, w: Any, W: Array, H: Array) -> None:
+        self.X, self.w, self.W, self.H = flat_view(X), number_column(w), W, H
+        (n, p), K = X.shape, W.shape[1]
+        self.p, self.K, self.width = p, whole_vectors(K), whole_vectors(p + 1)
+        self.edges = piece_edges(n, ROWS_EACH + 16 * K, p * K)
+        self.columns = piece_edges(p, COLUMNS_EACH, K * (K + len(self.edges)))
+        pieces = len(self.edges) - 1
+        self.sums = aligned_zeros(pieces * self.K, self.width).reshape(pieces, self.K, self.width)
+        self.grams = aligned_zeros(pieces * self.K, self.K).reshape(pieces, self.K, self.K)
+        self.table = aligned_zeros(p + 1, self.K)
+        self.table[:p, :K] = H.T
+
+    def rows(self, G: Array, l1: float, order: Array) -> tuple[float, Array]:
+        """Move W; the sizes of its slopes and WᵀW with weights."""
+        K, found = self.W.shape[1], np.zeros((len(self.edges) - 1, 3))
+        self.table[self.p, :K] = -l1
+        self.sums[:], self.grams[:] = 0.0, 0.0
+        tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), TILE)
+
+        def loop(turn: Array) -> None:
+            A, B, spare = aligned_zeros(tile, self.width), aligned_zeros(tile, self.K), aligned_zeros(3, tile)
+            Z, V = aligned_zeros(self.K, tile), aligned_zeros(self.K, tile)
+            dense_pass(
+                turn, self.edges, *self.X, self.p, self.w, self.table, G, order, self.W, A, B, Z, V, spare, self.sums,
+                self.grams, found,
+            )  # fmt: skip
+
+        share_pieces(len(found), loop)
+        return float(found[:, 0].sum()), self.grams.sum(axis=0)[:K, :K]
+
+    def lines(self, G: Array, l1: float, order: Array) -> tuple[float, float]:
+        """Move H; the sizes of its slopes and ⟨WᵀX, H⟩."""
+        found = np.zeros((len(self.columns) - 1, 3))
+
+        def loop(turn: Array) -> None:
+            Z, V, spare = aligned_zeros(self.K, TILE), aligned_zeros(self.K, TILE), aligned_zeros(3, TILE)
+            columns_pass(turn, self.columns, self.sums, G, l1, order, self.H, self.table, Z, V, spare, found)
+
+        share_pieces(len(found), loop)
+        return float(found[:, 0].sum()), float(found[:, CROSS].sum())
+
+    def weight_sums(self) -> Array:
+        """Σ w W, column by column."""
+        return self.sums.sum(axis=0)[: self.W.shape[1], self.p] if len(self.sums) else np.zeros(self.W.shape[1])
+
+
+def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array) -> tuple[float, float]:
+    """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes and ⟨X T, W⟩."""
+    K = W.shape[1]
+    edges = piece_edges(X.shape[0], ROWS_EACH, K * (K + X.nnz // max(X.shape[0], 1)))
+    found, wide = np.zeros((len(edges) - 1, 3)), whole_vectors(K)
+    rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
+
+    def loop(turn: Array) -> None:
+        room = np.zeros(K), aligned_zeros(wide, TILE), aligned_zeros(wide, TILE), aligned_zeros(3, TILE)
+        sparse_step_pass(turn, edges, *rows, G, l1, order, W, *room, found)
+
+    share_pieces(len(found), loop)
+    return float(found[:, 0].sum()), float(found[:, CROSS].sum())
+
+
+def solve_rows(N: Array, G: Array, l1: float, order: Array, W: Array, tol: float, max_iter: int) -> int:
+    """Sweep over the coordinates of each row of W, in place, given products N (n, K), until its slopes are small.
+
+    The most sweeps that a row took; one that has not ended took one more than `max_iter`.
+    """
+    edges = piece_edges(len(N), ROWS_EACH, 10 * N.shape[1] ** 2)
+    found, wide, N = np.zeros((len(edges) - 1, 3)), whole_vectors(N.shape[1]), np.ascontiguousarray(N, np.float64)
+
+    def loop(turn: Array) -> None:
+        Z, V, spare = aligned_zeros(wide, TILE), aligned_zeros(wide, TILE), aligned_zeros(3, TILE)
+        solve_pass(turn, edges, read_only(N), G, l1, order, W, tol, max_iter, Z, V, spare, np.zeros(TILE), found)
+
+    share_pieces(len(found), loop)
+    return int(found[:, SWEEPS].max(initial=0.0))
+
+
+@jit_unmanaged
+def dense_pass(
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, p: int, w: Array, table: Array, G: Array,
+    order: Array, W: Array, A: Array, B: Array, Z: Array, V: Array, spare: Array, sums: Array, grams: Array,
+    found: Array,
+) -> None:  # fmt: skip
+    """Take pieces until there are no more: a step of every coordinate of their rows of W, and WᵀX and WᵀW."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= found.shape[0]:
+            return
+        for start in range(edges[piece], edges[piece + 1], A.shape[0]):
+            rows = min(A.shape[0], edges[piece + 1] - start)
+            for i in range(rows):
+                spare[2, i] = 1.0
+            copy_rows(X, start * row_step, row_step, column_step, rows, p, spare[2], A)
+            for i in range(0, rows, LANES):
+                set_all_scores(A, i, table, Z)
+            _take(W, start, rows, V)
+            _sweep(Z, V, G, order, rows, spare)
+            for i in range(rows):
+                weight = w[start + i] if w.shape[0] > 0 else 1.0
+                found[piece, 0] += weight * spare[1, i]
+                for k in range(W.shape[1]):
+                    W[start + i, k] = V[k, i]
+                    B[i, k] = V[k, i]
+                    V[k, i] *= weight
+            for k in range(0, V.shape[0], LANES):
+                add_products(V, k, A, rows, sums[piece])
+                add_products(V, k, B, rows, grams[piece])
+
+
+@jit_unmanaged
+def columns_pass(
+    turn: Array, edges: Array, sums: Array, G: Array, l1: float, order: Array, H: Array, table: Array, Z: Array,
+    V: Array, spare: Array, found: Array,
+) -> None:  # fmt: skip
+    """Take pieces of columns: a step of every coordinate of theirs of H, given the sums of all pieces of rows."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= found.shape[0]:
+            return
+        for start in range(edges[piece], edges[piece + 1], Z.shape[1]):
+            count = min(Z.shape[1], edges[piece + 1] - start)
+            for k in range(H.shape[0]):
+                for i in range(count):
+                    Z[k, i] = -l1
+                    V[k, i] = H[k, start + i]
+            for part in range(sums.shape[0]):
+                for k in range(H.shape[0]):
+                    for i in range(count):
+                        Z[k, i] += sums[part, k, start + i]
+            for i in range(count):
+                spare[2, i] = 1.0
+            _sweep(Z, V, G, order, count, spare)
+            for i in range(count):
+                found[piece, 0] += spare[1, i]
+            found[piece, 1] += _cross(Z, V, H.shape[0], count, l1)
+            for k in range(H.shape[0]):
+                for i in range(count):
+                    H[k, start + i] = V[k, i]
+                    table[start + i, k] = V[k, i]
+
+
+@jit_unmanaged
+def sparse_step_pass(
+    turn: Array, edges: Array, data: Array, indices: Array, indptr: Array, w: Array, T: Array, G: Array, l1: float,
+    order: Array, W: Array, one: Array, Z: Array, V: Array, spare: Array, found: Array,
+) -> None:  # fmt: skip
+    """Take pieces of CSR rows: a step of every coordinate of theirs of W, given T (p, K)."""
+    K = W.shape[1]
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= found.shape[0]:
+            return
+        for start in range(edges[piece], edges[piece + 1], Z.shape[1]):
+            rows = min(Z.shape[1], edges[piece + 1] - start)
+            for i in range(rows):
+                for k in range(K):
+                    one[k] = -l1
+                for e in range(indptr[start + i], indptr[start + i + 1]):
+                    x, j = np.float64(data[e]), indices[e]
+                    for k in range(K):
+                        one[k] += x * T[j, k]
+                for k in range(K):
+                    Z[k, i] = one[k]
+                spare[2, i] = 1.0
+            _take(W, start, rows, V)
+            _sweep(Z, V, G, order, rows, spare)
+            for i in range(rows):
+                found[piece, 0] += spare[1, i] * (w[start + i] if w.shape[0] > 0 else 1.0)
+            found[piece, 1] += _cross(Z, V, K, rows, l1)
+            _put(V, start, rows, W)
+
+
+@jit_unmanaged
+def solve_pass(
+    turn: Array, edges: Array, N: Array, G: Array, l1: float, order: Array, W: Array, tol: float, max_iter: int,
+    Z: Array, V: Array, spare: Array, first: Array, found: Array,
+) -> None:  # fmt: skip
+    """Take pieces of rows with products N: sweeps until the slopes of each row are `tol` of those at first."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= found.shape[0]:
+            return
+        for start in range(edges[piece], edges[piece + 1], Z.shape[1]):
+            rows = min(Z.shape[1], edges[piece + 1] - start)
+            for i in range(rows):
+                for k in range(W.shape[1]):
+                    Z[k, i] = N[start + i, k] - l1
+                spare[2, i] = 1.0
+            _take(W, start, rows, V)
+            sweeps, moving = 0, 1
+            while moving > 0:
+                sweeps += 1
+                if sweeps > max_iter:
+                    break
+                _sweep(Z, V, G, order, rows, spare)
+                moving = 0
+                for i in range(rows):
+                    if sweeps == 1:
+                        first[i] = spare[1, i]
+                    if not spare[1, i] > tol * first[i]:
+                        spare[2, i] = 0.0
+                    elif spare[2, i] > 0.0:
+                        moving += 1
+            found[piece, 2] = max(found[piece, 2], sweeps)
+            _put(V, start, rows, W)
+
+
+@jit_unmanaged
+def _take(W: Array, start: int, rows: int, V: Array) -> None:
+    for i in range(rows):
+        for k in range(W.shape[1]):
+            V[k, i] = W[start + i, k]
+
+
+@jit_unmanaged
+def _put(V: Array, start: int, rows: int, W: Array) -> None:
+    for i in range(rows):
+        for k in range(W.shape[1]):
+            W[start + i, k] = V[k, i]
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def _cross(Z: Array, V: Array, K: int, rows: int, l1: float) -> float:
+    total = 0.0
+    for k in range(K):
+        for i in range(rows):
+            total += (Z[k, i] + l1) * V[k, i]
+    return total
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def _sweep(Z: Array, V: Array, G: Array, order: Array, rows: int, spare: Array) -> None:
+    """One step of every coordinate of the rows of a tile that still move; the sizes of their slopes in spare[1]."""
+    for i in range(rows):
+        spare[1, i] = 0.0
+    for s in range(order.shape[0]):
+        t = order[s]
+        for i in range(rows):
+            spare[0, i] = -Z[t, i]
+        for k in range(G.shape[0]):
+            factor = G[t, k]
+            for i in range(rows):
+                spare[0, i] += factor * V[k, i]
+        step = 1.0 / G[t, t] if G[t, t] > 0.0 else 0.0  # nothing depends on a coordinate without curvature
+        for i in range(rows):
+            slope, v = spare[0, i], V[t, i]
+            size = abs(slope) if v > 0.0 else max(-slope, 0.0)
+            spare[1, i] += size * spare[2, i]
+            V[t, i] = max(v - spare[2, i] * step * slope, 0.0)
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def products_at(first: int, stop: int, indptr: Array, indices: Array, W: Array, T: Array, out: Array) -> None:
+    """The products of rows of W with those of T, at the entries of CSR rows."""
+    for i in range(first, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            total = 0.0
+            for k in range(W.shape[1]):
+                total += W[i, k] * T[indices[e], k]
+            out[e] = total
+
+
+def warm() -> None:
+    """Compile for both float types."""
+    import scipy.sparse as sp
+
+    for dtype in (np.float64, np.float32):
+        X, W, order, G = np.ones((1, 1), dtype), np.ones((1, 1)), np.zeros(1, np.int64), np.ones((1, 1))
+        steps = DenseSteps(X, None, W, np.ones((1, 1)))
+        steps.rows(G, 0.0, order)
+        steps.lines(G, 0.0, order)
+        sparse_step(sp.csr_array(X), None, np.ones((1, 1)), G, 0.0, order, W)
+    solve_rows(np.ones((1, 1)), G, 0.0, order, W, 0.0, 1)
