@@ -15,8 +15,8 @@ from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
 from didact.parts.families import GLMLoss
 from didact.parts.losses import HalfSquared, Huber, Logistic, Poisson, Softmax, SquaredHinge, SquaredLogistic
-
 from didact.parts.losses.rounded import RoundedHinge, RoundedInsensitive
+
 LAYOUTS = {
     "rows": np.ascontiguousarray,
     "columns": np.asfortranarray,
