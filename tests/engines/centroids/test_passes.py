@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.core.rows import Block, MemoryRows
+from didact.engines.centroids import lloyd as lloyd_module
 from didact.engines.centroids.lloyd import clusters_of, lloyd, repaired
 from didact.engines.centroids.passes import Pass, half_gaps, neighbourhoods
 from didact.engines.centroids.starts import hashes, plus_plus, random_partition, random_rows, sample_of
+from didact.parts.statistics.components import components
 
 
 def nearest(X, C):
@@ -89,6 +91,26 @@ def test_tensors_and_sparse_rows_have_the_same_clusters():
     for block in (Block(sp.csr_array(X), None, w), Block(torch.as_tensor(X), None, torch.as_tensor(w))):
         for a, b in zip(clusters_of(block, C), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kinds", [3, 90, 10_000])
+def test_a_sample_has_the_least_hashes_of_all_rows(kinds):
+    """Also of many rows, of which only those with low hashes are sorted, and if most of them are equal."""
+    rng = np.random.default_rng(kinds)
+    X, w = rng.normal(size=(kinds, 3))[rng.integers(0, kinds, 3000)], rng.integers(0, 3, 3000)
+    found, (known, inverse) = sample_of(Block(X, None, w), 40), np.unique(hashes(X), return_inverse=True)
+    total = np.bincount(inverse, w, len(known))
+    np.testing.assert_array_equal(found.hashes, known[total > 0][:40])
+    np.testing.assert_allclose(found.weights, total[total > 0][:40])
+    np.testing.assert_array_equal(hashes(found.rows), found.hashes)
+
+
+def test_starts_go_over_the_rows_in_few_pieces(monkeypatch):
+    """And not in blocks of two thousand, for each of which threads would wait for the interpreter."""
+    calls = []
+    monkeypatch.setattr(lloyd_module, "components", lambda *args: (calls.append(None), components(*args))[1])
+    MemoryRows(np.zeros((300_000, 2))).reduce(lloyd_module.spread_of)
+    assert len(calls) <= 32
 
 
 def test_hashes_of_dense_and_sparse_rows_agree_and_samples_merge():

@@ -19,13 +19,16 @@ import scipy.sparse as sp
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
-from didact.core.threads import share_pieces
+from didact.core.rows.memory import block_by_block, compiled_pass, pass_edges
+from didact.core.threads import parallel_map, share_pieces, stable_order
 from didact.core.typing import Array
 from didact.engines.centroids.passes import NO_VALUES
-from didact.engines.centroids.starts_loops import gain_pass, win_pass
+from didact.engines.centroids.starts_loops import gain_pass, hash_pass, win_pass
 from didact.engines.centroids.tuning import MOST_LLOYD_PIECES, PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS
 from didact.engines.linear.pass_loops import TILE, flat_view, number_column, whole_vectors
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
+
+FEW_OF = 4  # times as many rows as a sample has: of more, only those whose hashes are low are sorted
 
 
 def hashes(X: Any) -> Array:
@@ -35,11 +38,10 @@ def hashes(X: Any) -> Array:
         products = np.append(_mixed(X.data) * odd[X.indices], np.uint64(0))
         total = np.add.reduceat(products, np.minimum(X.indptr[:-1], len(products) - 1))
         total[np.diff(X.indptr) == 0] = 0
-    else:
-        total = np.zeros(len(X), np.uint64)
-        for j in range(X.shape[1]):
-            total += _mixed(X[:, j]) * odd[j]
-    return mixed_bits(total)
+        return mixed_bits(total)
+    found, rows, edges = np.empty(len(X), np.uint64), flat_view(X), pass_edges(X, 2)
+    share_pieces(len(edges) - 1, lambda turn: hash_pass(turn, edges, *rows, odd, found))
+    return found
 
 
 def _mixed(values: Array) -> Array:
@@ -73,14 +75,31 @@ def _least(keys: Array, rows: Array, weights: Array, most: int) -> RowSample:
     return RowSample(known[:most], rows[first[:most]], total[:most], most)
 
 
+@compiled_pass
 def sample_of(block: Block, most: int) -> RowSample:
     """The sample of one block."""
+    if not isinstance(block.X, np.ndarray):
+        return block_by_block(_sample_of, block, most)
+    return _sample_of(block, most)
+
+
+def _sample_of(block: Block, most: int) -> RowSample:
     X = block.X if is_sparse(block.X) else to_numpy(block.X)
     keys = hashes(X)
     weights = np.ones(len(keys)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
-    there = np.flatnonzero(weights > 0)
-    known, first, inverse = np.unique(keys[there], return_index=True, return_inverse=True)
-    total, chosen = np.bincount(inverse, weights[there], len(known)), there[first[:most]]
+    there = weights > 0
+    if len(keys) > FEW_OF * most:  # hashes are uniform: most of the least ones are below some limit
+        low = np.flatnonzero(there & (keys < np.uint64(2.0**64 / len(keys) * (0.5 * FEW_OF * most))))
+        found = _chosen(X, keys[low], weights[low], low, most)
+        if len(found.rows) == most:
+            return found
+    low = np.flatnonzero(there)
+    return _chosen(X, keys[low], weights[low], low, most)
+
+
+def _chosen(X: Any, keys: Array, weights: Array, numbers: Array, most: int) -> RowSample:
+    known, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    total, chosen = np.bincount(inverse, weights, len(known)), numbers[first[:most]]
     rows = X[chosen].toarray() if is_sparse(X) else X[chosen]
     return RowSample(known[:most], np.asarray(rows), total[:most], most)
 
@@ -111,16 +130,19 @@ def by_place(X: Any) -> tuple[Array, Array]:
         if is_sparse(X):
             found[:] = X @ direction
         else:
-            for a in range(0, len(X), PIECE_ROWS):
-                found[a : a + PIECE_ROWS] = X[a : a + PIECE_ROWS] @ direction
-    order = np.argsort(found, kind="stable")
+            step = 8 * PIECE_ROWS
+            parallel_map(
+                lambda a: np.copyto(found[a : a + step], X[a : a + step] @ direction), range(0, X.shape[0], step)
+            )
+    order = stable_order(found)
     return order, found[order]
 
 
 def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
     """The rows with weight in order, where runs of equal ones begin, and the weights of these runs."""
     order, place = by_place(X)
-    order, place = order[w[order] > 0], place[w[order] > 0]
+    if not w.all():
+        order, place = order[w[order] > 0], place[w[order] > 0]
     size = np.abs(place).max(initial=0.0)
     first = np.flatnonzero(np.append(True, np.diff(place) > 1e-14 * size))
     if len(first) < count:  # as many as asked for, though some are equal
@@ -131,7 +153,9 @@ def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
 def random_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
     """Distinct rows drawn with probabilities proportional to their weights, (count, p), float64."""
     order, first, total = distinct(X, enough_rows(X, w, count), count)
-    least = np.argsort(rng.exponential(size=len(first)) / total, kind="stable")[:count]
+    keys = rng.exponential(size=len(first)) / total
+    least = np.argpartition(keys, count - 1)[:count]
+    least = least[np.argsort(keys[least], kind="stable")]
     return np.stack([_row(X, i) for i in order[first[least]]])
 
 

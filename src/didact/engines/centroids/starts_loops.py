@@ -28,6 +28,32 @@ from didact.core.typing import Array
 from didact.engines.centroids.lloyd_loops import gap, gather_rows
 from didact.engines.linear.softmax_loops import set_all_scores
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit_unmanaged
+def hash_pass(
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, odd: Array, found: Array
+) -> None:  # fmt: skip
+    """Take pieces of the rows until there are no more: a number of each that follows from the bits of its values."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece + 1 >= edges.shape[0]:
+            return
+        for i in range(edges[piece], edges[piece + 1]):
+            total, first = np.uint64(0), np.uint64(i * row_step)
+            for j in range(odd.shape[0]):
+                value = np.float64(X[first + np.uint64(j * column_step)]) + 0.0  # −0 becomes 0
+                total += mixed1(np.float64(value).view(np.uint64)) * odd[j]
+            found[i] = mixed1(total)
+
+
+@jit_unmanaged
+def mixed1(bits: int) -> int:
+    """Bits every one of which follows from all of those given; 0 stays 0."""
+    bits = (bits ^ (bits >> np.uint64(31))) * GOLDEN
+    return bits ^ (bits >> np.uint64(29))
+
 
 @jit_unmanaged
 def gain_pass(
