@@ -51,6 +51,16 @@ class Double(Noun, Plain):
         return exp1(min(x, 0.0))
 
 
+class Products(Noun, Plain):
+    """The inner products themselves."""
+
+    __slots__ = ()
+
+    def exponential1(self, x: float) -> float:
+        """The number x."""
+        return x
+
+
 def precision_of(dtype: Any) -> Any:
     """The exponentials of a float type."""
     return Single() if dtype == np.float32 else Double()
