@@ -8,6 +8,7 @@ from sklearn import kernel_approximation as theirs
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
 from didact.engines.gram import features
+from didact.engines.linear import objective
 from didact.kernel_approximation import Nystroem, RBFSampler
 from didact.kernel_ridge import KernelRidge
 from didact.kernels import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
@@ -132,8 +133,16 @@ def test_features_made_in_each_pass_and_batches_change_nothing(cls, approximatio
     expected = cls(**how).fit(X, y, W).predict(X)
     batches = Batches(lambda: ((X[a : a + 30], y[a : a + 30], W[a : a + 30]) for a in range(0, 80, 30)))
     np.testing.assert_allclose(cls(**how).fit(batches).predict(X), expected, rtol=1e-5, atol=1e-6)
-    monkeypatch.setattr(features, "HELD", 0)
+    monkeypatch.setattr(features, "HELD_SHARE", 0)
     np.testing.assert_allclose(cls(**how).fit(X, y, W).predict(X), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [SVC, SVR])
+def test_machines_on_features_are_fitted_by_compiled_passes(cls, monkeypatch):
+    """Not by array code on small blocks, in which threads would wait for the interpreter."""
+    monkeypatch.setattr(objective, "_hessian", None)
+    monkeypatch.setattr(objective, "_gradient", None)
+    cls(approximation="nystroem", n_components=20, random_state=0).fit(X, Z if cls is SVR else THREE)
 
 
 def test_transformers_may_be_given():

@@ -43,7 +43,7 @@ BUDGET = {
     "KernelSmoother": 48,
     "LocallyWeightedRegression": 6,
     "RunningMedian": 5,
-    "SVC": 2,
+    "SVC": 32,
     "LinearSVC": 24,
     "LinearSVR": 34,
     "DecisionTreeClassifier": 74,

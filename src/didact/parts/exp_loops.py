@@ -8,8 +8,10 @@ form of the C library's function, which takes ten times as long.
 :math:`\log(1+u) = 2s\,Q(s^2)` with s = u/(2 + u) and Q(t) = artanh(√t)/√t, of which a polynomial of degree 10
 interpolates the values at Chebyshev's points of 0 ≤ t ≤ 1/9 (error 2e-18).
 
+In single precision a polynomial of degree 7 suffices (that of the Cephes library, error 1e-7).
+
 Layout: scalars only; a double is sign | 11 bits of exponent + 1023 | 52 bits of fraction, and 2^k is written by adding
-k to the exponent's bits.
+k to the exponent's bits; a single has 8 bits of exponent + 127 and 23 of fraction.
 """
 
 import numpy as np
@@ -31,6 +33,10 @@ C9 = 2.510038549551032e-08
 Q1, Q2, Q3, Q4 = 0.33333333333333076, 0.20000000000092874, 0.14285714272727057, 0.11111112040373837
 Q5, Q6, Q7, Q8 = 0.09090870416252403, 0.07693307021152004, 0.06650187016337313, 0.06055084364034609
 Q9, Q10 = 0.0416225325593041, 0.08522081781390699
+INVERSE_SINGLE, LEAST_SINGLE, ONE = np.float32(INVERSE), np.float32(-87.0), np.float32(1.0)
+HIGH_SINGLE, LOW_SINGLE = np.float32(0.693359375), np.float32(-2.12194440e-4)  # sum to ln 2
+S0, S1, S2 = np.float32(5.0000001201e-1), np.float32(1.6666665459e-1), np.float32(4.1665795894e-2)
+S3, S4, S5 = np.float32(8.3334519073e-3), np.float32(1.3981999507e-3), np.float32(1.9875691500e-4)
 
 
 @jit(fastmath={"contract", "nnan"}, error_model="numpy")
@@ -45,6 +51,17 @@ def exp1(x: float) -> float:
     low, high = (C0 + C1 * r) + (C2 + C3 * r) * r2, (C4 + C5 * r) + (C6 + C7 * r) * r2
     p = (low + (high + (C8 + C9 * r) * r4) * r4) * r2 + r + 1.0
     return p * np.int64((np.int64(np.int32(k)) + 1023) << 52).view(np.float64)
+
+
+@jit(fastmath={"contract", "nnan"}, error_model="numpy")
+def exp_single1(x: float) -> float:
+    """e^x of a float32 from −87, below which the value there stands, up to 88."""
+    x = max(x, LEAST_SINGLE)
+    k = np.rint(x * INVERSE_SINGLE)
+    r = (x - k * HIGH_SINGLE) - k * LOW_SINGLE
+    r2 = r * r
+    p = ((S5 * r + S4) * r2 + (S3 * r + S2)) * r2 + (S1 * r + S0)
+    return (p * r2 + r + ONE) * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @jit(fastmath={"contract"}, error_model="numpy")

@@ -7,9 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.core.rows import Block, MemoryRows
+from didact.core.threads import set_threads
+from didact.engines.centroids import lloyd as lloyd_module
+from didact.engines.centroids import starts
 from didact.engines.centroids.lloyd import clusters_of, lloyd, repaired
 from didact.engines.centroids.passes import Pass, half_gaps, neighbourhoods
-from didact.engines.centroids.starts import hashes, plus_plus, random_partition, random_rows, sample_of
+from didact.engines.centroids.starts import (
+    by_place,
+    hashes,
+    plus_plus,
+    plus_plus_rows,
+    random_partition,
+    random_rows,
+    sample_of,
+)
+from didact.parts.statistics.components import components
 
 
 def nearest(X, C):
@@ -89,6 +101,78 @@ def test_tensors_and_sparse_rows_have_the_same_clusters():
     for block in (Block(sp.csr_array(X), None, w), Block(torch.as_tensor(X), None, torch.as_tensor(w))):
         for a, b in zip(clusters_of(block, C), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+def seeds(X, w, K, rng, trials):
+    """Greedy k-means++ by whole distances, with draws in the order of projections."""
+    order, X = by_place(X)[0], X.astype(float)
+    upto = np.cumsum(w[order])
+    chosen = [order[np.searchsorted(upto, rng.uniform() * upto[-1], side="right")]]
+    near = ((X - X[chosen[0]]) ** 2).sum(axis=1)
+    for u in rng.uniform(size=(K - 1, trials)):
+        upto = np.cumsum((w * near)[order])
+        candidates = order[np.searchsorted(upto, u * upto[-1], side="right")]
+        found = np.minimum(near, ((X[candidates][:, None] - X) ** 2).sum(axis=2))
+        best = (found @ w).argmin()
+        chosen.append(candidates[best])
+        near = found[best]
+    return np.array(chosen)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("n", "p", "trials", "far"), [(40, 1, 1, 0.0), (1300, 3, 4, 1e6), (1537, 9, 5, 0.0)])
+def test_seeds_are_those_of_whole_distances(n, p, trials, far, dtype, threads):
+    """Products in float32 rule out pairs and decide nothing: also on clusters that are tiny and far from each other."""
+    rng = np.random.default_rng(n)
+    X = np.asarray(rng.normal(size=(n, p)) + far * rng.integers(0, 5, (n, 1)), dtype, order="CF"[trials % 2])
+    w = rng.integers(0, 3, n).astype(float)
+    set_threads(threads)
+    try:
+        found = plus_plus_rows(X, w, 17, np.random.default_rng(3), trials)
+    finally:
+        set_threads(None)
+    np.testing.assert_array_equal(found, seeds(X, w, 17, np.random.default_rng(3), trials))
+
+
+def test_seeds_of_few_different_rows():
+    """When all rows are at centres the rest is drawn by weight alone, and none without weight."""
+    X, w = np.repeat(np.eye(3), 200, axis=0), np.tile([1.0, 0.0], 300)
+    found = plus_plus_rows(X, w, 8, np.random.default_rng(0))
+    assert len({tuple(row) for row in X[found[:3]]}) == 3
+    assert (w[found] > 0).all()
+
+
+def test_threads_seed_in_compiled_code(monkeypatch):
+    """They come back after a number of products, and not for each centre."""
+    compiled, calls = starts.seed_off, []
+    monkeypatch.setattr(starts, "seed_off", lambda *args: (calls.append(None), compiled(*args))[1])
+    set_threads(3)
+    try:
+        plus_plus_rows(np.random.default_rng(0).normal(size=(3000, 4)), None, 50, np.random.default_rng(0))
+    finally:
+        set_threads(None)
+    assert 1 <= len(calls) <= 3
+
+
+@pytest.mark.parametrize("kinds", [3, 90, 10_000])
+def test_a_sample_has_the_least_hashes_of_all_rows(kinds):
+    """Also of many rows, of which only those with low hashes are sorted, and if most of them are equal."""
+    rng = np.random.default_rng(kinds)
+    X, w = rng.normal(size=(kinds, 3))[rng.integers(0, kinds, 3000)], rng.integers(0, 3, 3000)
+    found, (known, inverse) = sample_of(Block(X, None, w), 40), np.unique(hashes(X), return_inverse=True)
+    total = np.bincount(inverse, w, len(known))
+    np.testing.assert_array_equal(found.hashes, known[total > 0][:40])
+    np.testing.assert_allclose(found.weights, total[total > 0][:40])
+    np.testing.assert_array_equal(hashes(found.rows), found.hashes)
+
+
+def test_starts_go_over_the_rows_in_few_pieces(monkeypatch):
+    """And not in blocks of two thousand, for each of which threads would wait for the interpreter."""
+    calls = []
+    monkeypatch.setattr(lloyd_module, "components", lambda *args: (calls.append(None), components(*args))[1])
+    MemoryRows(np.zeros((300_000, 2))).reduce(lloyd_module.spread_of)
+    assert len(calls) <= 32
 
 
 def test_hashes_of_dense_and_sparse_rows_agree_and_samples_merge():

@@ -15,6 +15,7 @@ from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
 from didact.parts.families import GLMLoss
 from didact.parts.losses import HalfSquared, Huber, Logistic, Poisson, Softmax, SquaredHinge, SquaredLogistic
+from didact.parts.losses.rounded import RoundedHinge, RoundedInsensitive
 
 LAYOUTS = {
     "rows": np.ascontiguousarray,
@@ -78,6 +79,8 @@ def test_wide_and_long(shape):
         Huber(0.7),
         SquaredLogistic(),
         SquaredHinge(),
+        RoundedHinge(0.5),
+        RoundedInsensitive(0.2, 0.5),
         Poisson(),
         *(GLMLoss(family, "log") for family in ("gaussian", "poisson", "gamma", "tweedie", "negative_binomial")),
         GLMLoss("inverse_gaussian", "log"),
@@ -90,6 +93,16 @@ def test_every_loss_with_a_scalar_form(loss):
     y = 2 * y - 1 if loss.classes == (-1, 1) else y + 0.5
     expected = oracle(X, y, w, offset, loss, theta)
     agree(linear_sums(X, y, w, offset, loss.scalar, theta, True), expected)
+
+
+@pytest.mark.parametrize("width", [1e-9, 0.01, 1.0, 100.0])
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_curvature_of_few_rows(width, layout):
+    """Rows without curvature are left out: none, a few, half of many tiles, or all of them have some."""
+    X, y, w, offset, theta = problem(5000, 21)
+    w[::7] = 0
+    args = (2 * y - 1, w, offset, RoundedHinge(width), theta)
+    agree(linear_sums(LAYOUTS[layout](X), *args, True), oracle(X, *args))
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])

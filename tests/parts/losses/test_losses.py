@@ -33,6 +33,7 @@ from didact.parts.losses import (
 )
 from didact.parts.losses.classification import SquaredSoftmax
 from didact.parts.losses.expected import ExpectedLoss, NegativeBinomial
+from didact.parts.losses.rounded import RoundedHinge, RoundedInsensitive
 
 REGRESSION = [
     HalfSquared(),
@@ -41,9 +42,11 @@ REGRESSION = [
     Quantile(0.2),
     EpsilonInsensitive(0.3),
     SquaredEpsilonInsensitive(0.3),
+    RoundedInsensitive(0.3, 0.4),
 ]
 LOG_LINK = [Poisson(), Gamma(), Tweedie(1.5), Tweedie(1), Tweedie(2), Tweedie(3), Tweedie(0), Tweedie(-1)]
 CLASSES = [Logistic(), SquaredLogistic(), Hinge(), SquaredHinge(), ModifiedHuber(), ExponentialLoss(), Perceptron()]
+CLASSES += [RoundedHinge(1.0), RoundedHinge(2.0)]
 LOSSES = REGRESSION + LOG_LINK + CLASSES
 NOT_CONVEX = {SquaredLogistic(), Tweedie(3), Tweedie(0), Tweedie(-1)}
 everyone = pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -16,7 +16,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import Block, MemoryRows, Rows
-from didact.core.rows.memory import block_by_block, compiled_pass
+from didact.core.rows.memory import block_by_block, compiled_pass, in_pieces
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.centroids.passes import Pass
@@ -204,6 +204,7 @@ def repaired(rows: Rows, x: Array, clusters: Clusters) -> Array:
     return means
 
 
+@in_pieces
 def spread_of(block: Block) -> Components:
     """Weight, mean and scatter of the rows of a block."""
     return components(block.X, None, "spherical", block.weight)

@@ -10,7 +10,6 @@ Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA
 (2023), A nearly tight analysis of greedy k-means++, doi:10.1137/1.9781611977554.ch39.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +17,17 @@ import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError
+from didact.core.jit.atomics import new_board
 from didact.core.rows import Block, MemoryRows, Rows
-from didact.core.threads import share_pieces
+from didact.core.rows.memory import block_by_block, compiled_pass, pass_edges
+from didact.core.threads import parallel_map, share_pieces, stable_order, thread_count
 from didact.core.typing import Array
-from didact.engines.centroids.passes import NO_VALUES
-from didact.engines.centroids.starts_loops import gain_pass, win_pass
-from didact.engines.centroids.tuning import MOST_LLOYD_PIECES, PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS
-from didact.engines.linear.pass_loops import TILE, flat_view, number_column, whole_vectors
-from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
+from didact.engines.centroids.starts_loops import DRAW, SEEDING, Seeding, hash_pass, seed_off, set_candidates
+from didact.engines.centroids.tuning import PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS, SEED_PIECE, SEED_TILE, SEED_WORK
+from didact.engines.linear.pass_loops import flat_view
+from didact.kernels.gaussian_loops import Products
+
+FEW_OF = 4  # times as many rows as a sample has: of more, only those whose hashes are low are sorted
 
 
 def hashes(X: Any) -> Array:
@@ -35,11 +37,10 @@ def hashes(X: Any) -> Array:
         products = np.append(_mixed(X.data) * odd[X.indices], np.uint64(0))
         total = np.add.reduceat(products, np.minimum(X.indptr[:-1], len(products) - 1))
         total[np.diff(X.indptr) == 0] = 0
-    else:
-        total = np.zeros(len(X), np.uint64)
-        for j in range(X.shape[1]):
-            total += _mixed(X[:, j]) * odd[j]
-    return mixed_bits(total)
+        return mixed_bits(total)
+    found, rows, edges = np.empty(len(X), np.uint64), flat_view(X), pass_edges(X, 2)
+    share_pieces(len(edges) - 1, lambda turn: hash_pass(turn, edges, *rows, odd, found))
+    return found
 
 
 def _mixed(values: Array) -> Array:
@@ -73,14 +74,31 @@ def _least(keys: Array, rows: Array, weights: Array, most: int) -> RowSample:
     return RowSample(known[:most], rows[first[:most]], total[:most], most)
 
 
+@compiled_pass
 def sample_of(block: Block, most: int) -> RowSample:
     """The sample of one block."""
+    if not isinstance(block.X, np.ndarray):
+        return block_by_block(_sample_of, block, most)
+    return _sample_of(block, most)
+
+
+def _sample_of(block: Block, most: int) -> RowSample:
     X = block.X if is_sparse(block.X) else to_numpy(block.X)
     keys = hashes(X)
     weights = np.ones(len(keys)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
-    there = np.flatnonzero(weights > 0)
-    known, first, inverse = np.unique(keys[there], return_index=True, return_inverse=True)
-    total, chosen = np.bincount(inverse, weights[there], len(known)), there[first[:most]]
+    there = weights > 0
+    if len(keys) > FEW_OF * most:  # hashes are uniform: most of the least ones are below some limit
+        low = np.flatnonzero(there & (keys < np.uint64(2.0**64 / len(keys) * (0.5 * FEW_OF * most))))
+        found = _chosen(X, keys[low], weights[low], low, most)
+        if len(found.rows) == most:
+            return found
+    low = np.flatnonzero(there)
+    return _chosen(X, keys[low], weights[low], low, most)
+
+
+def _chosen(X: Any, keys: Array, weights: Array, numbers: Array, most: int) -> RowSample:
+    known, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    total, chosen = np.bincount(inverse, weights, len(known)), numbers[first[:most]]
     rows = X[chosen].toarray() if is_sparse(X) else X[chosen]
     return RowSample(known[:most], np.asarray(rows), total[:most], most)
 
@@ -111,16 +129,19 @@ def by_place(X: Any) -> tuple[Array, Array]:
         if is_sparse(X):
             found[:] = X @ direction
         else:
-            for a in range(0, len(X), PIECE_ROWS):
-                found[a : a + PIECE_ROWS] = X[a : a + PIECE_ROWS] @ direction
-    order = np.argsort(found, kind="stable")
+            step = 8 * PIECE_ROWS
+            parallel_map(
+                lambda a: np.copyto(found[a : a + step], X[a : a + step] @ direction), range(0, X.shape[0], step)
+            )
+    order = stable_order(found)
     return order, found[order]
 
 
 def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
     """The rows with weight in order, where runs of equal ones begin, and the weights of these runs."""
     order, place = by_place(X)
-    order, place = order[w[order] > 0], place[w[order] > 0]
+    if not w.all():
+        order, place = order[w[order] > 0], place[w[order] > 0]
     size = np.abs(place).max(initial=0.0)
     first = np.flatnonzero(np.append(True, np.diff(place) > 1e-14 * size))
     if len(first) < count:  # as many as asked for, though some are equal
@@ -131,7 +152,9 @@ def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
 def random_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
     """Distinct rows drawn with probabilities proportional to their weights, (count, p), float64."""
     order, first, total = distinct(X, enough_rows(X, w, count), count)
-    least = np.argsort(rng.exponential(size=len(first)) / total, kind="stable")[:count]
+    keys = rng.exponential(size=len(first)) / total
+    least = np.argpartition(keys, count - 1)[:count]
+    least = least[np.argsort(keys[least], kind="stable")]
     return np.stack([_row(X, i) for i in order[first[least]]])
 
 
@@ -161,76 +184,62 @@ def plus_plus_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator
     chosen = [_drawn(weights, order, 1, rng)[0]]
     if is_sparse(X):
         return _sparse_rows(X, weights, count, rng, trials, order, chosen)
-    run = _Draw(X, weights, order)
-    run.win(chosen, 0)
-    for k in range(1, count):
-        candidates = run.drawn(trials, rng)
-        chosen.append(candidates[run.win(candidates, k)])
-    return np.array(chosen)
+    return _Seeds(X, weights, order, count, trials, rng).drawn(int(np.flatnonzero(order == chosen[0])[0]))
 
 
-def _win(arguments: list[Any], turn: Array) -> None:
-    win_pass(turn, *arguments)
+class _Seeds:
+    """k-means++ on dense rows, by threads that stay in compiled code for some centres."""
 
-
-class _Draw:
-    """The distances of dense rows from the nearest centre so far, and draws in proportion to them."""
-
-    def __init__(self, X: Array, w: Array, order: Array) -> None:
-        n, p = X.shape
-        self.rows, self.X, self.w, self.order = X, flat_view(X), number_column(w), order
-        self.near, self.owner = np.full(n, np.inf), np.zeros(n, np.int32)
-        self.edges = np.linspace(0, n, int(np.clip(n // PIECE_ROWS, 1, MOST_LLOYD_PIECES)) + 1).astype(np.int64)
-        self.masses, self.centers = np.zeros(len(self.edges) - 1), np.empty((0, p))
+    def __init__(self, X: Array, w: Array, order: Array, count: int, trials: int, rng: np.random.Generator) -> None:
+        (n, p), self.rng, wide = X.shape, rng, -(-(X.shape[1] + 1) // 4) * 4
+        self.X, even = flat_view(X), trials + trials % 2
+        self.edges = np.append(np.arange(0, n, SEED_TILE), n)
         with np.errstate(all="ignore"):
-            self.origin = np.asarray(w @ X / w.sum(), np.float64)
+            origin = np.asarray(w @ X / w.sum(), np.float64)
+            pieces = [slice(a, a + SEED_PIECE) for a in range(0, n, SEED_PIECE)]
+            scale = max(parallel_map(lambda part: float(np.abs(X[part] - origin).max(initial=0.0)), pieces))
+        self.now, tiles = np.zeros(1, SEEDING), len(self.edges) - 1
+        self.now["unit"], self.now["scale"] = 1.1 * (p + 8) * 2.0**-24, scale if 0 < scale < np.inf else 1.0
+        self.rows = Seeding(
+            X=self.X[0], order=order, right=np.zeros((tiles, wide, SEED_TILE), np.float32), half=np.empty(n),
+            near=np.full(n, np.inf), w=w[order], origin=origin, left=np.zeros((even, wide), np.float32),
+            centers=np.empty((trials, p)),
+            won=np.empty((trials, n), np.int64), how=np.empty((trials, n)), counts=np.zeros((tiles, trials), np.int64),
+            gains=np.zeros((tiles, trials)), masses=np.zeros(tiles), places=np.zeros(trials, np.int64),
+            chosen=np.zeros(count, np.int64), uniforms=np.empty((count, trials)),
+        )  # fmt: skip
+        self.soon = 1 + SEED_WORK // (n * wide * even)
 
-    def win(self, candidates: Any, number: int) -> int:
-        """Make the candidate that lowers the cost most the centre of this number; which one it was."""
-        C = self.rows[candidates].astype(np.float64)
-        won, how, counts, gains = self._gains(C)
-        best = int(np.argmax(gains.sum(axis=0)))
-        lists = won[best], how[best], np.ascontiguousarray(counts[:, best])
-        known: list[Any] = [self.edges, self.w, self.order, *lists, number, self.near, self.owner]
-        for masses in (NO_VALUES, self.masses):
-            arguments: list[Any] = [*known, masses]
-            share_pieces(len(self.masses), partial(_win, arguments))
-        self.centers = np.vstack([self.centers, C[best]])
-        return best
+        def place(part: slice) -> None:
+            away = (X[order[part]] - origin) / self.now["scale"][0]
+            self.rows.half[part] = 0.5 * np.einsum("ij,ij->i", away, away)
+            away = np.pad(away, ((0, -len(away) % SEED_TILE), (0, 1)), constant_values=1.0)
+            blocks = away.reshape(-1, SEED_TILE, p + 1).transpose(0, 2, 1)
+            self.rows.right[part.start // SEED_TILE :][: len(blocks), : p + 1] = blocks
 
-    def _gains(self, C: Array) -> tuple[Array, Array, Array, Array]:
-        (T, p), n, pieces = C.shape, len(self.near), len(self.masses)
-        near, wide = C - self.origin, whole_vectors(T)
-        squares = np.einsum("ij,ij->i", near, near)
-        table = aligned_zeros(p + 1, wide)
-        table[:p, :T], table[p, :T] = near.T, -0.5 * squares
-        between = self.centers[:, None] - C[None]
-        apart = np.einsum("ktj,ktj->kt", between, between).min(axis=1, initial=np.inf) * (1.0 - 1e-12)
-        apart = apart if len(apart) else np.full(1, -1.0)  # before the first centre all rows are looked at
-        out = np.empty((T, n), np.int64), np.empty((T, n)), np.zeros((pieces, T), np.int64), np.zeros((pieces, T))
-        tile = min(max(NEAR // max(p + 1, wide) // 4 * 4, 16), TILE)
+        with np.errstate(all="ignore"):
+            parallel_map(place, pieces)
 
-        def loop(turn: Array) -> None:
-            room = aligned_zeros(tile, whole_vectors(p + 1)), aligned_zeros(wide, tile), np.zeros(tile)
-            known: list[Any] = [self.w, self.near, self.owner, C, self.origin, table, apart]
-            known += [1.1 * (p + 8) * 2.0**-53, float(squares.max()), *room, np.zeros(tile, np.int64), *out]
-            gain_pass(turn, self.edges, *self.X, *known)
+    def drawn(self, first: int) -> Array:
+        """The numbers of the rows drawn, from one at this place of the order on."""
+        s, state, threads = self.rows, self.now, min(thread_count(), len(self.edges) - 1)
+        s.places[0], count = first, 1
+        s.uniforms[1:] = self.rng.uniform(size=s.uniforms[1:].shape)
+        while state["number"][0] < len(s.chosen):
+            if state["phase"][0] == DRAW:  # all rows are at centres
+                upto = np.cumsum(s.w)
+                s.places[:] = _place(upto, self.rng.uniform(size=len(s.places)) * upto[-1])
+                count = len(s.places)
+            if count:
+                set_candidates(state, count, *self.X[1:], s)
+            state["centres"], count = self.soon, 0
+            board = new_board(len(self.edges) - 1)
+            parallel_map(lambda _: self._work(board), range(threads))  # noqa: B023 - called in this round
+        return s.chosen
 
-        share_pieces(pieces, loop)
-        return out
-
-    def drawn(self, count: int, rng: np.random.Generator) -> Array:
-        """Rows drawn with probabilities proportional to weight times squared distance, in the order of the rows."""
-        upto, uniforms = np.cumsum(self.masses), rng.uniform(size=count)
-        if not upto[-1] > 0:  # all rows are at centres
-            return _drawn(self.w, self.order, count, rng)
-        found = np.empty(count, np.int64)
-        for t, target in enumerate(uniforms * upto[-1]):
-            piece = min(int(np.searchsorted(upto, target, side="right")), int(np.searchsorted(upto, upto[-1])))
-            part = self.order[self.edges[piece] : self.edges[piece + 1]]
-            rest = target - (upto[piece - 1] if piece else 0.0)
-            found[t] = part[_place(np.cumsum(self.w[part] * self.near[part]), rest)]
-        return found
+    def _work(self, board: Array) -> None:
+        Z, spare = np.empty((len(self.rows.left), SEED_TILE), np.float32), np.empty((2, SEED_TILE), np.float32)
+        seed_off(board, self.now, self.edges, *self.X[1:], self.rows, Products(), Z, spare)
 
 
 def _place(upto: Array, target: Any) -> Any:

@@ -1,98 +1,246 @@
-r"""Compiled pass of k-means++: by how much each of some candidates would lower the cost, and which rows it would win.
+r"""Compiled k-means++: from centre to centre threads stay in compiled code; and hashes of rows.
 
-A row with the nearest centre c at the squared distance d can be nearer to a candidate only if ‖c − candidate‖² < 4d.
-The others are gathered tile by tile; products with all candidates, of which the error is bounded, rule out most pairs,
-and what is left is computed from differences. Rows that a candidate would win are listed with their new distances, so
-that the one that is chosen needs no second pass over X.
+For each centre two steps are shared, one task for each tile of rows; who finishes the last task of a step goes on
+alone:
 
-Layout, for n rows and T candidates::
+- `GAIN`: products of all candidates with the rows of a tile, in float32 and of bounded error, rule out most pairs; for
+  those that are left the distance is computed from differences. Rows that a candidate would win are listed with their
+  new distances. Then the candidate that lowers the cost most is the centre.
+- `WIN`: rows on its lists get their new distances, and weights times distances are added up. Then the next candidates
+  are drawn in proportion to these.
+
+Layout, for n rows in the order in which they are drawn, T candidates and tiles of some hundred rows::
 
     X                       all numbers in one line, with the steps from row to row and from column to column
-    near, owner (n,)        squared distance of each row from the nearest centre, and the number of that centre
-    table (p + 1, width)    candidates less the origin, as columns, and below −½‖c‖²; filled up to a multiple of 4
-    apart (centres,)        squared distance of each centre so far from the nearest candidate
-    won (T, n), how (T, n)  rows that a candidate would win and their distances, of a piece from its first row on
-    counts (pieces, T), gains (pieces, T)   how many rows it would win, and Σ w (d − d')
+    order (n,)              the number in X of each row
+    right (tiles, wide, tile)   float32: rows less the origin in units of the farthest coordinate, one in each column;
+                            a line of ones; filled up with zeros to a multiple of 4
+    half (n,)               half the squared lengths of these
+    left (T', wide)         candidates the same way, and −½‖c‖² for the ones; T' is even;  centers (T, p) as they are
+    near (n,), w (n,)       squared distance of each row from the nearest centre; weights
+    won (T, n), how (T, n)  rows that a candidate would win and their distances, of a tile from its first row on
+    counts, gains (tiles, T), masses (tiles,)   how many rows it would win, Σ w (d − d'), Σ w d
+    places (T,)             candidates, as places in the order;  chosen (K,) the numbers of the centres
+    uniforms (K, T)         random numbers from which candidates are drawn
+    Z (T', tile)            products;  spare (2, tile) the largest of a row, and the least that counts
 
-Memory: X once for each centre, at most. Arithmetic: npT multiply-adds for each centre, at most.
+Memory: 4np bytes for each centre. Arithmetic: npT multiply-adds in float32 for each centre.
 
 Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-from didact.core.jit.atomics import atomic_add
-from didact.core.jit.simd import LANES
+from didact.core.jit.atomics import (
+    atomic_add,
+    is_last,
+    is_over,
+    is_task,
+    post,
+    take_task,
+    task_of,
+    wait_for_step,
+)
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd_loops import gap, gather_rows
-from didact.engines.linear.softmax_loops import set_all_scores
+from didact.engines.centroids.lloyd_loops import gap
+from didact.kernels.gaussian_loops import two_rows
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GAIN, WIN, DRAW = range(3)  # steps; the last one is Python's
+SEEDING = np.dtype(
+    [(name, np.int64) for name in ("phase", "number", "candidates", "best", "centres")]
+    + [(name, np.float64) for name in ("unit", "scale", "largest")]
+)  # what is going on: centres so far, candidates, the best of them, centres until Python looks; error, unit, max ‖c‖²
+
+
+class Seeding(NamedTuple):
+    """Rows, candidates and centres of k-means++."""
+
+    X: Array
+    order: Array
+    right: Array
+    half: Array
+    near: Array
+    w: Array
+    origin: Array
+    left: Array
+    centers: Array
+    won: Array
+    how: Array
+    counts: Array
+    gains: Array
+    masses: Array
+    places: Array
+    chosen: Array
+    uniforms: Array
 
 
 @jit_unmanaged
-def gain_pass(
-    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, w: Array, near: Array, owner: Array,
-    centers: Array, origin: Array, table: Array, apart: Array, unit: float, largest: float, A: Array, Z: Array,
-    squares: Array, rows: Array, won: Array, how: Array, counts: Array, gains: Array,
+def hash_pass(
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, odd: Array, found: Array
 ) -> None:  # fmt: skip
-    """Take pieces of the rows until there are no more; gains, and lists of the rows that candidates would win."""
-    tile = rows.shape[0]
+    """Take pieces of the rows until there are no more: a number of each that follows from the bits of its values."""
     for _ in range(turn[1]):
         piece = atomic_add(turn, 0, 1)
         if piece + 1 >= edges.shape[0]:
             return
-        first, count = edges[piece], 0
         for i in range(edges[piece], edges[piece + 1]):
-            rows[count] = i  # overwritten by the next one unless it counts
-            count += 1 if not apart[owner[i]] >= 4.0 * near[i] else 0
-            if count > 0 and (count == tile or i + 1 == edges[piece + 1]):
-                gather_rows(X, 0, row_step, column_step, rows, count, origin, A, squares)
-                for s in range(0, count, LANES):
-                    set_all_scores(A, s, table, Z)
-                for s in range(count):
-                    squares[s] = 0.5 * (squares[s] - near[rows[s]]) - 2.0 * unit * (squares[s] + largest)
-                for t in range(centers.shape[0]):
-                    for s in range(count):
-                        if Z[t, s] > squares[s]:
-                            r = rows[s]
-                            exact = gap(X, r * row_step, column_step, centers, t)
-                            if exact < near[r]:
-                                place = first + counts[piece, t]
-                                won[t, place], how[t, place] = r, exact
-                                counts[piece, t] += 1
-                                if near[r] < np.inf:
-                                    gains[piece, t] += (w[r] if w.shape[0] > 0 else 1.0) * (near[r] - exact)
-                count = 0
+            total, first = np.uint64(0), np.uint64(i * row_step)
+            for j in range(odd.shape[0]):
+                value = np.float64(X[first + np.uint64(j * column_step)]) + 0.0  # −0 becomes 0
+                total += mixed1(np.float64(value).view(np.uint64)) * odd[j]
+            found[i] = mixed1(total)
 
 
 @jit_unmanaged
-def win_pass(
-    turn: Array, edges: Array, w: Array, order: Array, won: Array, how: Array, counts: Array, number: int, near: Array,
-    owner: Array, masses: Array,
-) -> None:  # fmt: skip
-    """Give the rows on a candidate's lists to it; the weights times distances of all rows, in order, piece by piece.
+def mixed1(bits: int) -> int:
+    """Bits every one of which follows from all of those given; 0 stays 0."""
+    bits = (bits ^ (bits >> np.uint64(31))) * GOLDEN
+    return bits ^ (bits >> np.uint64(29))
 
-    Pieces of the lists are those of the rows; every piece of `masses` may hold rows of any other, so two calls: with
-    `masses` empty for the lists, and without lists for the masses.
-    """
-    for _ in range(turn[1]):
-        piece = atomic_add(turn, 0, 1)
-        if piece + 1 >= edges.shape[0]:
+
+@jit_unmanaged
+def seed_off(
+    board: Array, now: Array, edges: Array, row_step: int, column_step: int, s: Seeding, products: Any, Z: Array,
+    spare: Array,
+) -> None:  # fmt: skip
+    """Tasks of this phase and of those that follow, until Python is wanted."""
+    tiles = edges.shape[0] - 1
+    while True:
+        ticket = take_task(board)
+        if is_over(board, ticket):
             return
-        if masses.shape[0] == 0:
-            for k in range(edges[piece], edges[piece] + counts[piece]):
-                near[won[k]], owner[won[k]] = how[k], number
+        if not is_task(ticket):
+            wait_for_step(board, ticket)
+            continue
+        tile = task_of(ticket)
+        if now[0].phase == GAIN:
+            _gain(tile, edges[tile], edges[tile + 1], row_step, column_step, now[0], s, products, Z, spare)
         else:
+            _win(tile, edges[tile], edges[tile + 1], now[0].best, s)
+        if is_last(board, ticket):
+            post(board, tiles if _next(now, edges, row_step, column_step, s) else 0)
+
+
+@jit_unmanaged
+def _gain(
+    tile: int, begin: int, end: int, row_step: int, column_step: int, state: Any, s: Seeding, products: Any, Z: Array,
+    spare: Array,
+) -> None:  # fmt: skip
+    """Gains, and lists of the rows that candidates would win, of one tile."""
+    n, count, most, least = end - begin, state.candidates, spare[0], spare[1]
+    inverse = 0.5 / (state.scale * state.scale)
+    for r in range(n):
+        half = s.half[begin + r]
+        least[r] = half - inverse * s.near[begin + r] - 2.0 * state.unit * (2.0 * half + state.largest)
+        most[r] = -np.inf
+    for t in range(0, count, 2):
+        two_rows(s.left, t, t + 1, s.right[tile], 0, n, products, Z[t : t + 2])
+    for t in range(count):
+        for r in range(n):
+            top, value = most[r], Z[t, r]
+            most[r] = value if value > top else top
+    for t in range(count):
+        s.counts[tile, t], s.gains[tile, t] = 0, 0.0
+    for r in range(n):
+        if most[r] > least[r]:
+            i, before = begin + r, s.near[begin + r]
+            for t in range(count):
+                if Z[t, r] > least[r]:
+                    exact = gap(s.X, s.order[i] * row_step, column_step, s.centers, t)
+                    if exact < before:
+                        place = begin + s.counts[tile, t]
+                        s.won[t, place], s.how[t, place] = i, exact
+                        s.counts[tile, t] += 1
+                        if before < np.inf:
+                            s.gains[tile, t] += s.w[i] * (before - exact)
+
+
+@jit_unmanaged
+def _win(tile: int, begin: int, end: int, best: int, s: Seeding) -> None:
+    """Give the rows on the lists of a candidate to it, and add up weights times distances."""
+    for k in range(begin, begin + s.counts[tile, best]):
+        s.near[s.won[best, k]] = s.how[best, k]
+    total = 0.0
+    for i in range(begin, end):
+        total += s.w[i] * s.near[i]
+    s.masses[tile] = total
+
+
+@jit_unmanaged
+def _next(now: Array, edges: Array, row_step: int, column_step: int, s: Seeding) -> bool:
+    """The best candidate after their gains; after its rows are won, the next candidates; whether threads go on."""
+    state, tiles = now[0], edges.shape[0] - 1
+    if state.phase == GAIN:
+        state.best, top = 0, -np.inf
+        for t in range(state.candidates):
             total = 0.0
-            for k in range(edges[piece], edges[piece + 1]):
-                i = order[k]
-                total += (w[i] if w.shape[0] > 0 else 1.0) * near[i]
-            masses[piece] = total
+            for k in range(tiles):
+                total += s.gains[k, t]
+            if total > top:
+                state.best, top = t, total
+        s.chosen[state.number] = s.order[s.places[state.best]]
+        state.number += 1
+        state.phase = WIN
+        return True
+    state.phase = DRAW
+    state.centres -= 1
+    total = 0.0
+    for k in range(tiles):
+        total += s.masses[k]
+    if state.number == s.chosen.shape[0] or not total > 0.0:  # all rows are at centres
+        return False
+    for t in range(s.places.shape[0]):
+        s.places[t] = _drawn(s.uniforms[state.number, t] * total, edges, s)
+    set_candidates(now, s.places.shape[0], row_step, column_step, s)
+    return state.centres > 0
+
+
+@jit_unmanaged
+def _drawn(target: float, edges: Array, s: Seeding) -> int:
+    """The first place up to which weights times distances sum to more than the target; else the last with any."""
+    tile, place, upto = 0, 0, 0.0
+    for k in range(edges.shape[0] - 1):
+        if s.masses[k] > 0.0:
+            tile = k
+            if upto + s.masses[k] > target:
+                break
+            upto += s.masses[k]
+    place = edges[tile]
+    for i in range(edges[tile], edges[tile + 1]):
+        mass = s.w[i] * s.near[i]
+        if mass > 0.0:
+            place = i
+            upto += mass
+            if upto > target:
+                break
+    return place
+
+
+@jit_unmanaged
+def set_candidates(now: Array, count: int, row_step: int, column_step: int, s: Seeding) -> None:
+    """Write the candidates at the first places, as they are and as products need them; their gains come next."""
+    state, p = now[0], s.origin.shape[0]
+    state.phase, state.candidates, state.largest = GAIN, count, 0.0
+    for t in range(count):
+        first, total = s.order[s.places[t]] * row_step, 0.0
+        for j in range(p):
+            x = np.float64(s.X[first + j * column_step])
+            s.centers[t, j] = x
+            s.left[t, j] = (x - s.origin[j]) / state.scale
+            total += np.float64(s.left[t, j]) * np.float64(s.left[t, j])
+        s.left[t, p] = -0.5 * total
+        state.largest = max(state.largest, total)
 
 
 def warm() -> None:
     """Compile for both float types."""
-    from didact.engines.centroids.starts import plus_plus
+    from didact.engines.centroids.starts import hashes, plus_plus
 
     for dtype in (np.float64, np.float32):
-        plus_plus(np.arange(3.0, dtype=dtype)[:, None], None, 2, np.random.default_rng(0))
+        X = np.arange(3.0, dtype=dtype)[:, None]
+        plus_plus(X, None, 2, np.random.default_rng(0))
+        hashes(X)

@@ -12,3 +12,6 @@ SMALL_RUN = 1 << 22  # products of an iteration up to which whole runs are share
 # starts
 SAMPLE_ROWS = 1 << 16  # of rows that are not in memory, from which starts are drawn
 SAMPLE_EACH = 64  # rows of the sample for each centre, if that is more
+SEED_TILE = 512  # rows whose products with all candidates are in the first cache
+SEED_PIECE = 1 << 14  # rows that are copied at a time
+SEED_WORK = 1 << 28  # products after which Python looks for Ctrl-C

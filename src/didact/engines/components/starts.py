@@ -12,6 +12,7 @@ import numpy as np
 from didact.core.backend import is_sparse, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import kmeans
 from didact.engines.centroids.starts import hashes, mixed_bits, plus_plus, sample_of
@@ -19,6 +20,7 @@ from didact.engines.components.tuning import START_ROWS
 from didact.parts.statistics.components import Components, components
 
 HASH_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+ROUGH, ROUGH_STEPS = 1e-3, 30  # k-means for a start, which EM improves on: tolerance, and iterations at most
 
 
 def row_shares(X: Array, seed: int, K: int) -> Array:
@@ -43,7 +45,7 @@ def start_centres(rows: Rows, count: int, how: str, rng: np.random.Generator, fi
         return X[rng.choice(len(X), count, replace=False, p=w / w.sum())]
     if how == "k-means++":
         return plus_plus(X, w, count, rng)
-    return np.asarray(kmeans(MemoryRows(X, None, w), count, [int(rng.integers(1 << 62))]).x)
+    return np.asarray(kmeans(MemoryRows(X, None, w), count, [int(rng.integers(1 << 62))], ROUGH, ROUGH_STEPS).x)
 
 
 def nearest(X: Any, centres: Array) -> Any:
@@ -53,6 +55,7 @@ def nearest(X: Any, centres: Array) -> Any:
     return xp.argmax((X - like(middle, X)) @ like(C.T, X) - like(0.5 * (C * C).sum(axis=1), X), axis=1)
 
 
+@in_pieces
 def nearest_sums(block: Block, family: Any, centres: Array, fill: Array) -> Components:
     """The statistic of one block: each row belongs to its nearest centre, or to its code (y), if it has one."""
     X = gaps_filled(block.X, fill)

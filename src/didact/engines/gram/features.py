@@ -25,15 +25,17 @@ from didact.core.parameters import has, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import finite_sum, memory_limit, refuse_non_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram_of, kernel_block, tiled
+from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
 from didact.kernels.algebra import Scaled
 from didact.kernels.base import Kernel
 
 SPAN = 1e-12  # of the largest eigenvalue of the landmarks' matrix: smaller ones are rounding
-HELD = 1 << 28  # bytes of features that are kept for all rows; beyond, each pass computes them anew
+HELD = 1 << 28  # bytes of features that learning row by row keeps; beyond, it computes those of each step
+HELD_SHARE = 0.125  # of the memory: features that are kept for all rows; beyond, each pass computes them anew
 POOL = 20  # rows for each landmark among which far ones are looked for
 LANDMARKS = ("uniform", "kmeans++")
 
@@ -263,11 +265,16 @@ def _of_features(X: AnyArray, features: FeatureMap, fn: Callable[..., Any], *arg
 def feature_rows(rows: Rows, features: FeatureMap) -> Rows:
     """Rows of features: computed once if they fit into some memory, else anew in each pass."""
     n = rows.n_rows
-    if n is None or rows.on_device or 8 * n * features.size > HELD or not isinstance(rows, MemoryRows):
+    if (
+        n is None
+        or rows.on_device
+        or 8 * n * features.size > HELD_SHARE * memory_limit()
+        or not isinstance(rows, MemoryRows)
+    ):
         return MappedRows(rows, features)
     X = rows.X
     if not (rows.missing or finite_sum(X)):
         refuse_non_finite(X, rows.names)
     Z = np.empty((n, features.size))
-    tiled(lambda a, b: Z.__setitem__(slice(a, b), features(X[a:b])), n)
+    tiled(lambda a, b: Z.__setitem__(slice(a, b), features(X[a:b])), n, 2 * GRAM_TILE)
     return MemoryRows(Z, *rows.columns[1:], missing=rows.missing)

@@ -21,7 +21,7 @@ from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.iterate import Report
 
 WIDTHS = (1.0, 0.1, 0.01, 0.001)
-ROUGH = 100.0  # times the tolerance suffices for the widths before the last
+ROUGH = 1e4  # times the tolerance suffices for the widths before the last
 FORMED_FEATURES = 2000  # features up to which Newton's matrix is formed
 
 

@@ -1,8 +1,9 @@
-"""Rows of a Gram matrix on demand: computed by matrix products in tiles on all threads, and kept in a bounded cache.
+"""Rows of a Gram matrix on demand: computed in tiles on all threads, and kept in a bounded cache.
 
 A Gaussian kernel is one product and one exponential: with x' = ((x − mean)/w, −|x|²/2, 1) and z' = (z/w, 1, −|z|²/2),
-log k(x, z) = x'·z'. Others go through `Kernel.gram`. Tensors are computed on their device, and only what the solver
-reads (the block of a working set, products with a vector) comes to the host.
+log k(x, z) = x'·z'. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
+kernels go through `Kernel.gram`. Tensors are computed on their device, and only what the solver reads (the block of a
+working set, products with a vector) comes to the host.
 """
 
 from typing import Any
@@ -13,9 +14,10 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.smo_loops import add_rows
-from didact.engines.gram.tuning import GRAM_TILE, UPDATE_PIECE
+from didact.engines.gram.smo_loops import KeptRows, WorkingSet
+from didact.engines.gram.tuning import GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS
 from didact.kernels.base import Kernel
+from didact.kernels.gaussian_loops import gaussian_sums
 from didact.kernels.radial import RBF, in_widths
 
 
@@ -44,7 +46,7 @@ def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
 
 def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """The Gram matrix of two sets of rows, in tiles on all threads."""
-    if is_tensor(A) or not isinstance(kernel, Kernel) or not kernel.takes_vectors() or A.shape[0] <= GRAM_TILE:
+    if is_tensor(A) or not takes_vectors(kernel) or A.shape[0] <= GRAM_TILE:
         return kernel_block(kernel, A, X)
     out = np.empty((A.shape[0], X.shape[0]), A.dtype)
     tiled(lambda a, b: out.__setitem__(slice(a, b), kernel.gram(A[a:b], X)), A.shape[0])
@@ -58,11 +60,14 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
     parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
 
 
-def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array) -> Array:
+def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64) -> Array:
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
     weights = like(coef, A) if is_tensor(A) else coef
+    fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
+    looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
+    if looped is not None:
+        return gaussian_sums(*looped, coef)
     out = np.empty((A.shape[0], *coef.shape[1:]))
-    fast = exponents(kernel, A, X) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
 
     def piece(a: int, b: int) -> None:
         K = kernel_block(kernel, A[a:b], X) if fast is None else gaussian_values(fast[0][a:b], fast[1])
@@ -86,6 +91,19 @@ def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
 
 
+def looped_rows(left: Array, right: Array) -> tuple[Array, Array] | None:
+    """Such rows as loops take them, the second turned; None if there are too many columns, or products overflow."""
+    wide = -(-left.shape[1] // 4) * 4
+    if left.shape[1] > LOOPED_COLUMNS or not len(left) or not len(right):
+        return None
+    largest = max(float(np.abs(M).max()) for M in (left, right))
+    if not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
+        return None
+    rows, columns = np.zeros((len(left), wide), left.dtype), np.zeros((wide, len(right)), left.dtype)
+    rows[:, : left.shape[1]], columns[: left.shape[1]] = left, right.T
+    return rows, columns
+
+
 def gaussian_values(left: Array, right: Array) -> Array:
     """The values of a Gaussian kernel from such rows."""
     found = left @ right.T
@@ -94,98 +112,75 @@ def gaussian_values(left: Array, right: Array) -> Array:
 
 
 class GramRows:
-    """Rows k(x_i, ·) for all active x, by number, kept until the cache is full: the oldest go first."""
+    """Rows k(x_i, ·) for all active x, in the slots of a cache that `smo_loops` hands out."""
 
-    def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int):
-        self.kernel, self.dtype = kernel, dtype
-        self.n = X.shape[0]
-        self.X = X
-        self.left: Any = None
-        self.right: Any = None
-        if isinstance(kernel, RBF) and not is_sparse(X) and not is_tensor(X):
-            self.left, self.right = exponents(kernel, X, X, dtype)
-        size = int(megabytes * 2**20 / (np.dtype(dtype).itemsize * max(self.n, 1)))
-        self.capacity = int(min(self.n, max(size, 2 * working)))
-        self.cache: Any = None
-        self.row_of = np.empty(0, np.int64)  # slot -> row
-        self.slot_of = np.full(self.n, -1)  # row -> slot
-        self.used = np.empty(0, np.int64)
-        self.clock = 0
-
-    def slots(self, rows: Array) -> Array:
-        """Where the cache holds these rows, after those that are missing are computed."""
-        self.clock += 1
-        if self.cache is None:
-            self._allocate()
-        missing = rows[self.slot_of[rows] < 0]
-        if len(missing):
-            self.used[self.slot_of[rows[self.slot_of[rows] >= 0]]] = self.clock
-            free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
-            gone = self.row_of[free]
-            self.slot_of[gone[gone >= 0]] = -1
-            self._fill(missing, free)
-            self.row_of[free], self.slot_of[missing] = missing, free
-        found = self.slot_of[rows]
-        self.used[found] = self.clock
-        return found
-
-    def _allocate(self) -> None:
-        shape = (self.capacity, self.n)
-        if is_tensor(self.X):
-            self.cache = namespace(self.X).empty(shape, dtype=self.X.dtype, device=self.X.device)
+    def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None):
+        self.kernel, self.X, self.n = kernel, X, X.shape[0]
+        self.pair = exponents(kernel, X, X, dtype) if isinstance(kernel, RBF) and isinstance(X, np.ndarray) else None
+        self.on_device = is_tensor(X)
+        size = int(megabytes * 2**20 / np.dtype(dtype).itemsize) if memory is None else memory.size
+        capacity = int(min(self.n, max(size // max(self.n, 1), 2 * working if memory is None else 0)))
+        looped = None if self.pair is None else looped_rows(*self.pair)
+        left, right = (np.empty((0, 0), dtype),) * 2 if looped is None else looped
+        shape = (capacity, self.n)
+        if self.on_device:
+            self.table: Any = namespace(X).empty(shape, dtype=X.dtype, device=X.device)
         else:
-            self.cache = np.empty(shape, self.dtype)
-        self.row_of, self.used = np.full(self.capacity, -1), np.full(self.capacity, -1)
+            memory = np.empty(capacity * self.n, dtype) if memory is None else memory.reshape(-1)
+            self.table = memory[: capacity * self.n].reshape(shape)
+        self.kept = KeptRows(
+            table=np.empty((0, 0), dtype) if self.on_device else self.table,
+            row_of=np.full(capacity, -1),
+            slot_of=np.full(self.n, -1),
+            again=np.zeros(capacity, np.int8),
+            left=left,
+            right=right,
+        )
 
-    def _fill(self, rows: Array, slots: Array) -> None:
-        """Compute rows into slots of the cache."""
-        if isinstance(self.kernel, GivenGram):
-            self.cache[slots] = self.kernel.K[rows]
-        elif is_tensor(self.X):
-            self.cache[slots.tolist()] = kernel_block(self.kernel, self.X[rows.tolist()], self.X)
-        elif self.left is not None:
-            left = self.left[rows]
+    def fill(self, rows: Array, slots: Array) -> None:
+        """Compute rows into slots of the cache, where no loop does it."""
+        finite = []
+        given, chosen = isinstance(self.kernel, GivenGram), rows.tolist() if self.on_device else rows
 
-            def gaussian(a: int, b: int) -> None:
-                self.cache[slots, a:b] = gaussian_values(left, self.right[a:b])
+        def values(a: int, b: int) -> None:
+            if self.pair is not None:
+                tile = gaussian_values(self.pair[0][rows], self.pair[1][a:b])
+            elif given:
+                tile = self.kernel.K[rows, a:b]
+            else:
+                tile = kernel_block(self.kernel, self.X[chosen], self.X[a:b])
+            self.table[slots.tolist() if self.on_device else slots, a:b] = tile
+            finite.append(bool(np.isfinite(float(tile.sum()))))
 
-            tiled(gaussian, self.n, 4 * GRAM_TILE)
-        elif isinstance(self.kernel, Kernel) and self.kernel.takes_vectors():
-            chosen = self.X[rows]
-
-            def values(a: int, b: int) -> None:
-                self.cache[slots, a:b] = self.kernel.gram(chosen, self.X[a:b])
-
+        if not self.on_device and (given or self.pair is not None or takes_vectors(self.kernel)):
             tiled(values, self.n, 4 * GRAM_TILE)
         else:
-            self.cache[slots] = kernel_block(self.kernel, self.X[rows], self.X)
-        self._check(rows, slots)
-
-    def _check(self, rows: Array, slots: Array) -> None:
-        totals = [self.cache[k].sum() for k in slots.tolist()]
-        if not all(np.isfinite(float(total)) for total in totals):
+            values(0, self.n)
+        if not all(finite):
             raise InputError(
                 f"The kernel gave NaN or infinity for row {int(rows[0])} or one of the {len(rows)} rows evaluated with "
                 "it: check the kernel function and the scale of X."
             )
 
-    def square(self, slots: Array, rows: Array) -> Array:
-        """The Gram matrix of cached rows with each other, on the host."""
-        if is_tensor(self.cache):
-            return np.ascontiguousarray(to_numpy(self.cache[slots.tolist()][:, rows.tolist()]).astype(np.float64))
-        return self.cache[np.ix_(slots, rows)].astype(np.float64)
+    def collect(self, chosen: WorkingSet, size: int) -> None:
+        """Bring the matrix of a working set from a device."""
+        slots, rows = chosen.slots[:size].tolist(), chosen.rows[:size].tolist()
+        chosen.K[:size, :size] = to_numpy(self.table[slots][:, rows])
 
     def add(self, slots: Array, weights: Array, u: Array) -> None:
-        """u += weights · rows."""
-        if is_tensor(self.cache):
-            u += to_numpy(like(weights, self.X) @ self.cache[slots.tolist()])
-        elif len(slots) * self.n < UPDATE_PIECE:
-            add_rows(self.cache, slots, weights, 0, self.n, u)
-        else:
-            tiled(lambda a, b: add_rows(self.cache, slots, weights, a, b, u), self.n, 4 * GRAM_TILE)
+        """u += weights · rows, on a device."""
+        u += to_numpy(like(weights, self.X) @ self.table[slots.tolist()])
 
     def some(self, keep: Array, megabytes: float, working: int) -> "GramRows":
-        """The rows of fewer active x; what is cached stays."""
-        X = self.X[keep.tolist()] if is_tensor(self.X) else (self.X[keep] if self.X is not None else None)
-        kernel = GivenGram(self.kernel.K[np.ix_(keep, keep)]) if isinstance(self.kernel, GivenGram) else self.kernel
-        return GramRows(kernel, X if not isinstance(kernel, GivenGram) else kernel.K, self.dtype, megabytes, working)
+        """The rows of fewer active x, of which none are known yet; in the memory that is there."""
+        X, kernel = self.X[keep.tolist()] if self.on_device else self.X[keep], self.kernel
+        if isinstance(kernel, GivenGram):
+            X = kernel.K[np.ix_(keep, keep)]
+            kernel = GivenGram(X)
+        memory = None if self.on_device else self.table
+        return GramRows(kernel, X, self.kept.table.dtype, megabytes, working, memory)
+
+
+def takes_vectors(kernel: Any) -> bool:
+    """Whether a kernel is one of the library's that is evaluated on parts of the rows."""
+    return isinstance(kernel, Kernel) and kernel.takes_vectors()

@@ -12,8 +12,10 @@ Variable i belongs to row r_i with sign s_i = ±1: one for each row in classific
 
 1. A working set: half of the last one, and the variables that violate the condition most.
 2. Rows of the Gram matrix for it, by matrix products, from a cache where they are known.
-3. Pairs inside the working set by second-order choice, compiled (`smo_loops.pairs`), until it is optimal to a tenth.
-4. u += K Δβ, on all threads. Now and then rows whose variables all stay at a bound are left out (shrinking).
+3. Pairs inside the working set by second-order choice, until it is optimal to a tenth.
+4. u += K Δβ. Now and then rows whose variables all stay at a bound are left out (shrinking).
+
+All of it is compiled (`smo_loops`): threads share 2 and 4, and stay in the loop from set to set.
 
 Rows are cached in float32 unless tol is small. At the end u is computed in float64 for all rows; what is not optimal
 then goes on, with float64 rows. So the result is optimal for the kernel itself to tol, or says that it is not.
@@ -28,18 +30,33 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_tensor
-from didact.core.threads import blas_for
+from didact.core.jit.atomics import new_board
+from didact.core.threads import blas_for, parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import GivenGram, GramRows, images
-from didact.engines.gram.smo_loops import pairs
-from didact.engines.gram.tuning import SHRINK_EVERY, SHRINK_SHARE, WORKING_SET
+from didact.engines.gram.smo_loops import (
+    ADD,
+    CHOOSE,
+    FILL,
+    LINGERS,
+    NEWTON,
+    NO_STEPS,
+    OPTIMAL,
+    PAUSE,
+    ROWS,
+    STATE,
+    SUM,
+    Variables,
+    WorkingSet,
+    work_off,
+)
+from didact.engines.gram.tuning import LEAST_TILE, LOOK_SECONDS, MOST_TILE, SHRINK_EVERY, SHRINK_SHARE, WORKING_SET
 from didact.engines.loop.iterate import Report
+from didact.kernels.gaussian_loops import precision_of
 
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
-SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
-STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
-LINGERING = 40  # working sets in a row after which a violation that stays the same is rounding
 AT_ROUNDING = "as far as rounding allows"
+ENDS = {OPTIMAL: "converged", LINGERS: AT_ROUNDING, NO_STEPS: "iteration limit"}
 FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
 CHEAP = 1e9  # multiply–adds together
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
@@ -85,8 +102,8 @@ def solve_dual(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Report
     """Minimise the dual on rows X seen through a kernel, or on a `GivenGram` matrix."""
     n = X.shape[0]
     alpha, deadline = dual.start.copy(), time.monotonic() + how.seconds
-    u, steps, last = _images(kernel, X, coefficients(dual, alpha, n)), 0, np.inf
     dtype: Any = np.float32 if how.tol >= SINGLE and not isinstance(kernel, GivenGram) else np.float64
+    u, steps, last = _images(kernel, X, coefficients(dual, alpha, n), dtype), 0, np.inf
     while True:
         loop = _WorkingSets(kernel, X, dual, how, dtype, alpha, u, report, deadline, steps)
         status, steps = loop.run(), loop.steps
@@ -110,18 +127,18 @@ def coefficients(dual: Dual, alpha: Array, n: int) -> Array:
     return np.bincount(dual.row, dual.sign * alpha, minlength=n)
 
 
-def _images(kernel: Any, X: AnyArray, beta: Array) -> Array:
-    """u = Kβ, from the rows that count alone, in float64 where the rows are."""
+def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> Array:
+    """u = Kβ, from the rows that count alone; values of the kernel in float64, or in float32 where that is quicker."""
     used = np.flatnonzero(beta)
     if not len(used):
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    return images(kernel, X, X[used.tolist()] if is_tensor(X) else X[used], beta[used])
+    return images(kernel, X, X[used.tolist()] if is_tensor(X) else X[used], beta[used], dtype)
 
 
-def movable(dual: Dual, alpha: Array) -> tuple[Array, Array]:
-    """Which variables may rise, and which may fall, in units of s_iα_i."""
+def movable(dual: Any, alpha: Array) -> tuple[Array, Array]:
+    """Which variables of a `Dual`, or of `Variables`, may rise, and which may fall, in units of s_iα_i."""
     low, high = alpha > 0.0, alpha < dual.bound
     plus = dual.sign > 0
     return np.where(plus, high, low), np.where(plus, low, high)
@@ -145,93 +162,112 @@ class _WorkingSets:
         self, kernel: Any, X: AnyArray, dual: Dual, how: Search, dtype: Any, alpha: Array, u: Array,
         report: Report | None, deadline: float, steps: int,
     ):  # fmt: skip
-        self.dual, self.how, self.alpha, self.report = dual, how, alpha, report
-        self.deadline, self.steps = deadline, steps
-        self.q = min(WORKING_SET, len(alpha))
-        self.rows = GramRows(kernel, X, dtype, how.cache_size, self.q)
-        self.u = u.copy()
-        self.place = np.arange(X.shape[0])  # row -> position among the active ones
-        self.variables = np.arange(len(alpha))  # active variables
-        self.shrunk, self.gap, self.best, self.idle = False, np.inf, np.inf, 0
+        self.how, self.alpha, self.report, self.deadline = how, alpha, report, deadline
+        self.shrunk, self.looked, q = False, 0, min(WORKING_SET, len(alpha))
+        self.rows = GramRows(kernel, X, dtype, how.cache_size, q)
+        whole, real = (lambda: np.zeros(q, np.int64)), (lambda: np.zeros(q))
+        self.chosen = WorkingSet(
+            chosen=whole(), rows=whole(), slots=whole(), missing=whole(), sign=real(), bound=real(), alpha=real(),
+            f=real(), K=np.zeros((q, q)), columns=np.zeros((self.rows.kept.right.shape[0], q), dtype),
+            lines=np.zeros((4, q)), moved=whole(), weights=real(),
+        )  # fmt: skip
+        self.numbers = np.arange(len(alpha))  # of the active variables
+        self.variables = Variables(
+            row=dual.row.astype(np.int64), sign=dual.sign.copy(), linear=dual.linear.copy(), bound=dual.bound.copy(),
+            alpha=alpha.copy(),
+            f=np.empty(len(alpha)), keys=np.empty(len(alpha)), taken=np.zeros(len(alpha), np.int8), u=u.copy(),
+        )  # fmt: skip
+        self.now = np.zeros(1, STATE)
+        self.now["most"] = how.max_iter if how.max_iter >= 0 else 1 << 62
+        self.now["steps"], self.now["tol"], self.now["best"] = steps, how.tol, np.inf
+        self.now["on_device"] = self.rows.on_device
+
+    @property
+    def steps(self) -> int:
+        """Steps on pairs."""
+        return int(self.now["steps"][0])
 
     def run(self) -> str:
         """Working sets until the active variables are optimal, or a limit is reached."""
-        last = np.empty(0, np.int64)
-        rounds = 0
-        while True:
-            v = self.variables
-            f = self.u[self.place[self.dual.row[v]]] + self.dual.sign[v] * self.dual.linear[v]
-            rise, fall = movable(self._some(v), self.alpha[v])
-            low, high = f[rise].min(initial=np.inf), f[fall].max(initial=-np.inf)
-            self.gap = max(high - low, 0.0)
-            if self.report is not None and self.report(rounds, self.gap, None):
-                return "stopped"
-            if self.gap <= self.how.tol:
-                return "converged"
-            if self.idle > LINGERING:
-                return AT_ROUNDING
-            if 0 <= self.how.max_iter <= self.steps or time.monotonic() > self.deadline:
-                return "iteration limit"
-            rounds += 1
-            if self.how.shrinking and rounds % SHRINK_EVERY == 0:
-                self._shrink(f, rise, fall, low, high)
-                if len(self.variables) < len(v):
-                    last = last[np.isin(last, self.variables)]
-                    continue
-            last = self._solve(f, rise, fall, last)
+        begun, status = time.monotonic(), ""
+        while not status:
+            self._share()
+            wants = int(self.now["wants"][0])
+            if wants in (ROWS, NEWTON, SUM):
+                self._serve(wants)
+            elif self.report is not None and self.report(int(self.now["rounds"][0]), float(self.now["gap"][0]), None):
+                status = "stopped"
+            elif wants != PAUSE:
+                status = ENDS[wants]
+            elif time.monotonic() > self.deadline:
+                status = "iteration limit"
+            else:
+                begun = self._go_on(begun)
+        self.alpha[self.numbers] = self.variables.alpha
+        return status
 
-    def _some(self, v: Array) -> Dual:
-        d = self.dual
-        return Dual(row=d.row[v], sign=d.sign[v], linear=d.linear[v], bound=d.bound[v], start=d.start[v])
+    def _share(self) -> None:
+        """Have threads go on until Python is wanted."""
+        n, threads, kept = self.rows.n, thread_count(), self.rows.kept
+        tile = int(np.clip(n // (2 * threads), LEAST_TILE, MOST_TILE))
+        edges = np.linspace(0, n, -(-n // tile) + 1).astype(np.int64)
+        tiles, precision = len(edges) - 1, precision_of(kept.table.dtype)
+        board = new_board(tiles if self.now["phase"][0] in (FILL, ADD) else 1)
 
-    def _solve(self, f: Array, rise: Array, fall: Array, last: Array) -> Array:
-        """Optimise a working set, and bring u up to date; returns the set, those that entered it last first."""
-        v = self.variables
-        chosen = working_set(f, rise, fall, np.searchsorted(v, last), self.q)
-        these = v[chosen]
-        d = self._some(these)
-        rows = self.place[d.row]
-        different, index = np.unique(rows, return_inverse=True)
-        slots = self.rows.slots(different)
-        K = self.rows.square(slots, different)
-        K = K if len(different) == len(rows) and (index == np.arange(len(rows))).all() else K[np.ix_(index, index)]
-        alpha, values = self.alpha[these], f[chosen].copy()
-        limit = min(STEPS_EACH * self.q, limit_of(self.how, self.steps))
-        share = SHARE_INSIDE if len(these) < len(v) else 0.0  # a set of all variables is solved at once
-        goal = max(share * self.gap, 0.5 * self.how.tol)
-        steps, left = pairs(K, alpha, d.sign, d.bound, values, goal, limit)
-        self.steps += steps
-        if left > goal:
-            with blas_for(len(K)):
-                newton_on_free(K, alpha, d.sign, d.bound, values)
-        self.best, self.idle = (self.gap, 0) if self.gap < 0.9 * self.best else (self.best, self.idle + 1)
-        change = np.bincount(index, d.sign * (alpha - self.alpha[these]), minlength=len(different))
-        self.alpha[these] = alpha
-        moved = np.flatnonzero(change)
-        self.rows.add(slots[moved], change[moved], self.u)
-        return these
+        def work(_: int) -> None:
+            q = len(self.chosen.rows)
+            spare, members = np.empty((2, max(tile + 1, q)), kept.table.dtype), np.empty(q, np.int64)
+            work_off(board, self.now, edges, self.variables, self.chosen, kept, precision, spare, members)
 
-    def _shrink(self, f: Array, rise: Array, fall: Array, low: float, high: float) -> None:
+        parallel_map(work, range(1 if self.rows.on_device else min(threads, tiles)))
+
+    def _serve(self, wants: int) -> None:
+        """What loops cannot do."""
+        size, chosen = int(self.now["size"][0]), self.chosen
+        if wants == ROWS:
+            missing = chosen.missing[: int(self.now["missing"][0])]
+            if len(missing):
+                self.rows.fill(chosen.rows[missing], chosen.slots[missing])
+            if self.rows.on_device:
+                self.rows.collect(chosen, size)
+        elif wants == NEWTON:
+            with blas_for(size):
+                K = np.ascontiguousarray(chosen.K[:size, :size])
+                newton_on_free(K, chosen.alpha[:size], chosen.sign[:size], chosen.bound[:size], chosen.f[:size])
+        else:
+            moved = int(self.now["moved"][0])
+            self.rows.add(chosen.moved[:moved], chosen.weights[:moved], self.variables.u)
+            self.now["phase"] = CHOOSE
+
+    def _go_on(self, begun: float) -> float:
+        """Leave out rows if it is time for that, and say how many sets may come before Python looks again."""
+        now, rounds = time.monotonic(), int(self.now["rounds"][0])
+        if self.how.shrinking and rounds and rounds % SHRINK_EVERY == 0:
+            self._shrink()
+        share = LOOK_SECONDS / max(now - begun, 1e-6)
+        soon = max(int(share * (rounds - self.looked)), 1)
+        self.now["sets"], self.looked = min(SHRINK_EVERY - rounds % SHRINK_EVERY, soon), rounds
+        return now
+
+    def _shrink(self) -> None:
         """Leave out rows whose variables are all at a bound, and better there than anything that may move."""
-        idle = (rise & ~fall & (f > high)) | (fall & ~rise & (f < low))
-        position = self.place[self.dual.row[self.variables]]
-        busy = np.bincount(position, ~idle, minlength=self.rows.n) > 0
-        if busy.sum() > SHRINK_SHARE * self.rows.n or busy.sum() < self.q:
+        v, f = self.variables, self.variables.f
+        rise, fall = movable(v, v.alpha)
+        idle = (rise & ~fall & (f > self.now["high"][0])) | (fall & ~rise & (f < self.now["low"][0]))
+        busy = np.bincount(v.row, ~idle, minlength=self.rows.n) > 0
+        if busy.sum() > SHRINK_SHARE * self.rows.n or busy.sum() < len(self.chosen.rows):
             return
-        self.variables = self.variables[busy[position]]
-        keep = np.flatnonzero(busy)
-        self.rows = self.rows.some(keep, self.how.cache_size, self.q)
-        number = np.full(len(busy), -1)
-        number[keep] = np.arange(len(keep))
-        active = self.place >= 0
-        self.place[active] = number[self.place[active]]
-        self.u = self.u[keep]
+        stay, keep = busy[v.row], np.flatnonzero(busy)
+        self.alpha[self.numbers] = v.alpha
+        last = self.chosen.chosen[: int(self.now["last"][0])]
+        last = (np.cumsum(stay) - 1)[last[stay[last]]]
+        self.chosen.chosen[: len(last)], self.now["last"] = last, len(last)
+        self.numbers = self.numbers[stay]
+        self.rows = self.rows.some(keep, self.how.cache_size, len(self.chosen.rows))
+        self.now["hand"] = 0
+        parts = {name: getattr(v, name)[stay] for name in v._fields if name not in ("row", "u")}
+        self.variables = Variables(row=(np.cumsum(busy) - 1)[v.row[stay]], u=v.u[keep], **parts)
         self.shrunk = True
-
-
-def limit_of(how: Search, steps: int) -> int:
-    """How many steps may still be made."""
-    return how.max_iter - steps if how.max_iter >= 0 else 1 << 62
 
 
 def newton_on_free(K: Array, alpha: Array, sign: Array, bound: Array, f: Array) -> None:
@@ -277,22 +313,3 @@ def lifted_solve(K: Array, right: Array) -> Array | None:
     except linalg.LinAlgError:  # the kernel is indefinite, or so nearly that rounding makes it so
         return None
     return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
-
-
-def working_set(f: Array, rise: Array, fall: Array, last: Array, q: int) -> Array:
-    """Positions of q variables: up to half of them from the last set, and the worst violators on either side."""
-    if len(f) <= q:
-        return np.arange(len(f))
-    taken = np.zeros(len(f), bool)
-    kept = last[: q // 2] if len(last) > q // 2 else last
-    taken[kept] = True
-    room = q - len(kept)
-    for may, values in ((rise, f), (fall, -f)):
-        candidates = np.flatnonzero(may & ~taken)
-        count = min(room // 2, len(candidates))
-        if count:
-            best = candidates[np.argpartition(values[candidates], count - 1)[:count]]
-            taken[best] = True
-    taken[kept] = False
-    fresh = np.flatnonzero(taken)
-    return np.concatenate([fresh, kept])

@@ -1,78 +1,393 @@
-r"""Sequential minimal optimisation inside a working set, and updates with rows of the Gram matrix.
+r"""Sequential minimal optimisation on working sets, with threads that stay in compiled code from set to set.
 
-Layout: the variables of a working set are numbered 0 … q − 1. `K` (q, q) is the Gram matrix of their rows, `alpha`,
-`sign` (±1), `bound` and `f` have one entry each, where f_i = sign_i · ∂objective/∂α_i. A step moves two variables so
-that Σ sign_i α_i stays: α_i += sign_i δ, α_j −= sign_j δ. `rows` (slots, n) holds cached rows of the whole Gram matrix,
-in float32 or float64.
+One set after the other, in four steps. `FILL` and `ADD` are tasks for all threads, one for each tile of columns of the
+Gram matrix; who finishes the last task of a step goes on alone (`advance`) until the next one that is shared:
 
-Fan, Chen, Lin (2005), Working set selection using second order information, JMLR 6.
+- `CHOOSE` (alone): f of all variables, the violation, the set, places for its rows among those that are kept;
+- `FILL` (shared): rows of the Gram matrix that are missing, and the matrix of the set;
+- `SOLVE` (alone): steps on pairs inside the set (`constrained.pair_loops`);
+- `ADD` (shared): u += K Δβ.
+
+`work_off` returns to Python when the number of sets is used up, when all is optimal, and for what Python has to do
+itself (`wants`): rows of kernels that have no loop, Newton steps, sums on a device. When it is called again for a step
+that is done alone, the first one has a task without content.
+
+Layout::
+
+    Variables          of all active variables (m,): numbers of rows, signs ±1, linear terms, bounds, α, f_i =
+                       sign_i ∂objective/∂α_i; and u = Kβ of the n active rows
+    WorkingSet         of q variables: numbers `chosen`, their `rows`, `slots` of these; copies of signs, bounds, α, f;
+                       K (q, q), and what it is made of; lines of q numbers for `pairs`; what has moved, as slots and
+                       `weights`
+    KeptRows           `table` (slots, n) in float32 or float64, and which row is in which slot; `again` marks slots
+                       that were used since the hand that looks for a free one came by; left, right as in
+                       `gaussian_loops`, empty if the kernel has no loop
+    now                the state, one record of STATE
+    edges              columns at which tiles begin
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
+from didact.engines.constrained.pair_loops import pairs
+from didact.kernels.gaussian_loops import two_rows
 
-LEAST_CURVATURE = 1e-12  # the least curvature along a step
+SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
+STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
+LINGERING = 40  # working sets in a row after which a violation that stays the same is rounding
+CHOOSE, FILL, SOLVE, MOVE, ADD = range(5)  # steps
+NOTHING, OPTIMAL, LINGERS, NO_STEPS, PAUSE, ROWS, NEWTON, SUM = range(8)  # why Python is wanted
+STATE = np.dtype(
+    [(name, np.int64) for name in (
+        "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand",
+        "on_device",
+    )] + [(name, np.float64) for name in ("gap", "low", "high", "best", "tol", "goal", "left")]
+)  # fmt: skip
 
 
-@jit_unmanaged(fastmath={"contract"})
-def pairs(
-    K: Array, alpha: Array, sign: Array, bound: Array, f: Array, tol: float, max_steps: int
-) -> tuple[int, float]:  # fmt: skip
-    """Steps on pairs until no pair violates the optimality conditions by more than tol; how many, and the violation."""
-    q = len(alpha)
-    gap = np.inf
-    for step in range(max_steps):
-        i, least = -1, np.inf
-        for k in range(q):
-            free = alpha[k] < bound[k] if sign[k] > 0 else alpha[k] > 0.0
-            if free and f[k] < least:
-                i, least = k, f[k]
-        largest = -np.inf
-        j, gain = -1, 0.0
-        for k in range(q):
-            free = alpha[k] > 0.0 if sign[k] > 0 else alpha[k] < bound[k]
-            if free:
-                largest = max(largest, f[k])
-                b = f[k] - least
-                if b > 0.0 and i >= 0:
-                    a = max(K[i, i] + K[k, k] - 2.0 * K[i, k], LEAST_CURVATURE)
-                    if b * b > gain * a:
-                        j, gain = k, b * b / a
-        gap = largest - least
-        if i < 0 or j < 0 or gap <= tol:
-            return step, gap
-        a = max(K[i, i] + K[j, j] - 2.0 * K[i, j], LEAST_CURVATURE)
-        most_i = bound[i] - alpha[i] if sign[i] > 0 else alpha[i]
-        most_j = alpha[j] if sign[j] > 0 else bound[j] - alpha[j]
-        delta = (f[j] - f[i]) / a
-        if delta >= most_i or delta >= most_j:
-            delta = min(most_i, most_j)
-        alpha[i] += sign[i] * delta
-        alpha[j] -= sign[j] * delta
-        if delta == most_i:  # exactly at the bound, whatever rounding says
-            alpha[i] = bound[i] if sign[i] > 0 else 0.0
-        if delta == most_j:
-            alpha[j] = 0.0 if sign[j] > 0 else bound[j]
-        for k in range(q):
-            f[k] += delta * (K[i, k] - K[j, k])
-    return max_steps, gap
+class Variables(NamedTuple):
+    """The active variables, and u of the active rows."""
+
+    row: Array
+    sign: Array
+    linear: Array
+    bound: Array
+    alpha: Array
+    f: Array
+    keys: Array
+    taken: Array  # int8
+    u: Array
+
+
+class WorkingSet(NamedTuple):
+    """The variables of a working set."""
+
+    chosen: Array
+    rows: Array
+    slots: Array
+    missing: Array  # places in the set of rows to be computed
+    sign: Array
+    bound: Array
+    alpha: Array
+    f: Array
+    K: Array
+    columns: Array  # (wide, q): those of `right` that belong to the rows
+    lines: Array  # (4, q) for `pairs`
+    moved: Array  # slots
+    weights: Array
+
+
+class KeptRows(NamedTuple):
+    """Rows of the Gram matrix in memory."""
+
+    table: Array
+    row_of: Array  # slot -> row
+    slot_of: Array  # row -> slot
+    again: Array  # int8 (slots)
+    left: Array
+    right: Array
 
 
 @jit_unmanaged
-def add_rows(rows: Array, slots: Array, weights: Array, begin: int, end: int, u: Array) -> None:
-    """u[begin:end] += Σ_k weights_k · rows[slots_k, begin:end]."""
-    for k in range(len(slots)):
-        row = rows[slots[k]]
-        w = weights[k]
-        for i in range(begin, end):
-            u[i] += w * row[i]
+def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
+    """From the phase that is due to the next one that threads share (true), or that Python has to do (false)."""
+    state = now[0]
+    state.wants = NOTHING
+    while True:
+        if state.phase == CHOOSE:
+            return _choose(now, v, chosen, kept)
+        if state.phase == SOLVE:
+            share = SHARE_INSIDE if state.size < v.row.shape[0] else 0.0  # a set of all variables is solved at once
+            state.goal = max(share * state.gap, 0.5 * state.tol)
+            limit = min(STEPS_EACH * chosen.chosen.shape[0], state.most - state.steps)
+            steps, state.left = pairs(
+                chosen.K, state.size, chosen.alpha, chosen.sign, chosen.bound, chosen.f, chosen.lines, state.goal, limit
+            )
+            state.steps += steps
+            state.phase = MOVE
+            if state.left > state.goal:
+                state.wants = NEWTON
+                return False
+        if state.phase == MOVE:
+            _move(now, v, chosen)
+            state.phase = ADD
+            if state.on_device:
+                state.wants = SUM
+            return not state.on_device
+        state.phase = CHOOSE if state.phase == ADD else SOLVE
+
+
+@jit_unmanaged
+def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
+    """The violation and, unless it is small, the next set; whether threads can go on with it."""
+    state = now[0]
+    extremes(now, v)
+    if state.gap <= state.tol:
+        state.wants = OPTIMAL
+    elif state.idle > LINGERING:
+        state.wants = LINGERS
+    elif state.steps >= state.most:
+        state.wants = NO_STEPS
+    elif state.sets == 0:
+        state.wants = PAUSE
+    if state.wants != NOTHING:
+        return False
+    state.sets -= 1
+    state.rounds += 1
+    if state.gap < 0.9 * state.best:
+        state.best, state.idle = state.gap, 0
+    else:
+        state.idle += 1
+    _select(now, v, chosen)
+    for k in range(state.size):
+        i = chosen.chosen[k]
+        chosen.rows[k], chosen.sign[k], chosen.bound[k] = v.row[i], v.sign[i], v.bound[i]
+        chosen.alpha[k], chosen.f[k] = v.alpha[i], v.f[i]
+        for c in range(kept.right.shape[0]):
+            chosen.columns[c, k] = kept.right[c, v.row[i]]
+    place_rows(now, chosen, kept)
+    state.phase = SOLVE if state.on_device else FILL
+    if state.on_device or (state.missing > 0 and kept.left.shape[0] == 0):
+        state.wants = ROWS
+        return False
+    return True
+
+
+@jit_unmanaged
+def extremes(now: Array, v: Variables) -> None:
+    """f of all variables; the least of those that may rise and the largest of those that may fall; the violation."""
+    low, high = np.inf, -np.inf
+    for i in range(v.row.shape[0]):
+        f = v.u[v.row[i]] + v.sign[i] * v.linear[i]
+        v.f[i] = f
+        above, below = v.alpha[i] > 0.0, v.alpha[i] < v.bound[i]
+        rise, fall = (below, above) if v.sign[i] > 0 else (above, below)
+        if rise and f < low:
+            low = f
+        if fall and f > high:
+            high = f
+    now[0].low, now[0].high = low, high
+    now[0].gap = max(high - low, 0.0)
+
+
+@jit_unmanaged
+def _select(now: Array, v: Variables, chosen: WorkingSet) -> None:
+    """Up to half of the last set, those that entered it last; the rest are the worst violators on either side."""
+    state, m, q = now[0], v.row.shape[0], chosen.chosen.shape[0]
+    if m <= q:
+        for i in range(m):
+            chosen.chosen[i] = i
+        state.size = m
+        return
+    kept = min(state.last, q // 2)
+    for k in range(kept):
+        v.taken[chosen.chosen[k]] = 1
+        chosen.missing[k] = chosen.chosen[k]  # for a moment
+    room = (q - kept) // 2
+    _take_worst(v, 1.0, room)
+    _take_worst(v, -1.0, room)
+    size = 0
+    for i in range(m):
+        if v.taken[i] == 2:
+            chosen.chosen[size] = i
+            size += 1
+        v.taken[i] = 0
+    for k in range(kept):
+        chosen.chosen[size + k] = chosen.missing[k]
+    state.size = state.last = size + kept
+
+
+@jit_unmanaged
+def _take_worst(v: Variables, sense: float, number: int) -> None:
+    """Mark variables with the least f of those that may rise (sense 1), or the largest of those that may fall (−1)."""
+    count = 0
+    for i in range(v.row.shape[0]):
+        if v.taken[i] == 0 and _may(v, i, sense):
+            v.keys[count] = sense * v.f[i]
+            count += 1
+    number = min(number, count)
+    if number == 0:
+        return
+    worst = kth_least(v.keys, count, number - 1)
+    ties = number
+    for k in range(count):
+        ties -= v.keys[k] < worst
+    for i in range(v.row.shape[0]):
+        if v.taken[i] == 0 and _may(v, i, sense):
+            key = sense * v.f[i]
+            if key < worst or (key == worst and ties > 0):
+                v.taken[i] = 2
+                ties -= key == worst
+
+
+@jit_unmanaged
+def _may(v: Variables, i: int, sense: float) -> bool:
+    """Whether a variable may rise (sense 1) or fall (−1), in units of sign · α."""
+    return v.alpha[i] < v.bound[i] if v.sign[i] * sense > 0 else v.alpha[i] > 0.0
+
+
+@jit_unmanaged
+def kth_least(values: Array, count: int, k: int) -> float:
+    """The number with k smaller ones among the first `count`, which change places (Hoare's selection)."""
+    first, last = 0, count - 1
+    while first < last:
+        pivot = values[(first + last) // 2]
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            last = j
+        elif k >= i:
+            first = i
+        else:
+            return values[k]
+    return values[k]
+
+
+@jit_unmanaged
+def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
+    """A slot for each row of the set; those that have none get one that was not used for long, and are missing."""
+    state = now[0]
+    for k in range(state.size):
+        slot = kept.slot_of[chosen.rows[k]]
+        if slot >= 0:
+            kept.again[slot] = 2
+    state.missing = 0
+    for k in range(state.size):
+        slot = kept.slot_of[chosen.rows[k]]
+        if slot < 0:
+            slot = state.hand
+            while kept.again[slot] > 0:
+                kept.again[slot] -= kept.again[slot] == 1
+                slot = slot + 1 if slot + 1 < kept.again.shape[0] else 0
+            state.hand = slot
+            if kept.row_of[slot] >= 0:
+                kept.slot_of[kept.row_of[slot]] = -1
+            kept.row_of[slot], kept.slot_of[chosen.rows[k]], kept.again[slot] = chosen.rows[k], slot, 2
+            chosen.missing[state.missing] = k
+            state.missing += 1
+        chosen.slots[k] = slot
+    for k in range(state.size):
+        kept.again[chosen.slots[k]] = 1
+
+
+@jit_unmanaged
+def _move(now: Array, v: Variables, chosen: WorkingSet) -> None:
+    """Write α back, and list the rows whose coefficients have changed."""
+    count = 0
+    for k in range(now[0].size):
+        i = chosen.chosen[k]
+        change = chosen.sign[k] * (chosen.alpha[k] - v.alpha[i])
+        v.alpha[i] = chosen.alpha[k]
+        if change != 0.0:
+            chosen.moved[count], chosen.weights[count] = chosen.slots[k], change
+            count += 1
+    now[0].moved = count
+
+
+@jit_unmanaged
+def work_off(
+    board: Array, now: Array, edges: Array, v: Variables, chosen: WorkingSet, kept: KeptRows, precision: Any,
+    spare: Array, members: Array,
+) -> None:  # fmt: skip
+    """Tasks of this phase and of those that follow, until Python is wanted."""
+    while True:
+        ticket = take_task(board)
+        if is_over(board, ticket):
+            return
+        if not is_task(ticket):
+            wait_for_step(board, ticket)
+            continue
+        tile, tiles, size = task_of(ticket), edges.shape[0] - 1, now[0].size
+        begin, end = edges[tile], edges[tile + 1]
+        if now[0].phase == FILL and kept.left.shape[0] > 0:
+            _fill(begin, end, now[0].missing, chosen, kept, precision, spare)
+            _square(size * tile // tiles, size * (tile + 1) // tiles, size, chosen, kept.left, precision, spare)
+        elif now[0].phase == FILL:
+            _collect(begin, end, size, chosen, kept.table, members)
+        elif now[0].phase == ADD:
+            _add(begin, end, now[0].moved, chosen, kept.table, v.u)
+        if is_last(board, ticket):
+            post(board, tiles if advance(now, v, chosen, kept) else 0)
+
+
+@jit_unmanaged
+def _fill(
+    begin: int, end: int, missing: int, chosen: WorkingSet, kept: KeptRows, precision: Any, spare: Array
+) -> None:  # fmt: skip
+    """Compute a tile of the rows that are missing."""
+    for k in range(0, missing, 2):
+        one, two = chosen.missing[k], chosen.missing[min(k + 1, missing - 1)]
+        two_rows(kept.left, chosen.rows[one], chosen.rows[two], kept.right, begin, end, precision, spare)
+        to, beside = kept.table[chosen.slots[one]], kept.table[chosen.slots[two]]
+        for j in range(end - begin):
+            to[begin + j] = spare[0, j]
+        for j in range(end - begin):
+            beside[begin + j] = spare[1, j]
+
+
+@jit_unmanaged
+def _square(
+    begin: int, end: int, size: int, chosen: WorkingSet, left: Array, precision: Any, spare: Array
+) -> None:  # fmt: skip
+    """Compute some lines of the set's own matrix: quicker than to look for its numbers among the rows."""
+    for k in range(begin, end, 2):
+        other = min(k + 1, end - 1)
+        two_rows(left, chosen.rows[k], chosen.rows[other], chosen.columns, 0, size, precision, spare)
+        for r in range(other - k + 1):
+            for j in range(size):
+                chosen.K[k + r, j] = spare[r, j]
+
+
+@jit_unmanaged
+def _collect(begin: int, end: int, size: int, chosen: WorkingSet, table: Array, members: Array) -> None:
+    """Lines of the set's own matrix for those of its rows that lie in a tile."""
+    count = 0
+    for k in range(size):
+        if begin <= chosen.rows[k] < end:
+            members[count] = k
+            count += 1
+    for i in range(size):
+        row = table[chosen.slots[i]]
+        for c in range(count):
+            k = members[c]
+            chosen.K[k, i] = row[chosen.rows[k]]
+
+
+@jit_unmanaged(fastmath={"contract", "reassoc"})
+def _add(begin: int, end: int, moved: int, chosen: WorkingSet, table: Array, u: Array) -> None:
+    """u += Σ weights · rows, in a tile; four rows at a time."""
+    part, slots, w = u[begin:end], chosen.moved, chosen.weights
+    whole = moved // 4 * 4
+    for k in range(0, whole, 4):
+        r0, r1 = table[slots[k], begin:end], table[slots[k + 1], begin:end]
+        r2, r3 = table[slots[k + 2], begin:end], table[slots[k + 3], begin:end]
+        w0, w1, w2, w3 = w[k], w[k + 1], w[k + 2], w[k + 3]
+        for j in range(end - begin):
+            part[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
+    for k in range(whole, moved):
+        r0, w0 = table[slots[k], begin:end], w[k]
+        for j in range(end - begin):
+            part[j] += w0 * r0[j]
 
 
 def warm() -> None:
     """Compile for the types that are used."""
-    one = np.ones(2)
-    pairs(np.eye(2), np.zeros(2), np.array([1.0, -1.0]), one, np.array([-1.0, 1.0]), 1e-3, 3)
-    for dtype in (np.float32, np.float64):
-        add_rows(np.zeros((1, 2), dtype), np.zeros(1, np.int64), np.ones(1), 0, 2, np.zeros(2))
+    from didact.engines.gram.smo import Dual, Search, solve_dual
+    from didact.kernels import RBF
+
+    one, X = np.ones(2), np.eye(2)
+    dual = Dual(row=np.arange(2), sign=np.array([1.0, -1.0]), linear=-one, bound=one, start=np.zeros(2))
+    for tol in (1e-3, 1e-9):
+        solve_dual(RBF(1.0), X, dual, Search(tol=tol))

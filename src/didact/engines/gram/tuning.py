@@ -1,7 +1,10 @@
 """Sizes that trade speed for speed, with their measurements (two cores, AVX-512)."""
 
 GRAM_TILE = 512  # rows of a tile of a Gram matrix: a product of 512 × 30 × n stays in the second cache
-UPDATE_PIECE = 1 << 17  # numbers added below which one thread is faster than two
+LOOPED_COLUMNS = 100  # up to which a compiled loop makes values of a Gaussian kernel quicker than BLAS
+LOOPED_SUMS = 4  # sums of such values up to which the loop is quicker
+LEAST_TILE, MOST_TILE = 256, 512  # columns of the Gram matrix that a thread works on at a time, in the first cache
+LOOK_SECONDS = 0.1  # after which Python looks at the clock and for Ctrl-C, at the latest after a working set
 WORKING_SET = 512  # variables of a working set of support vector machines: its Gram matrix has 2 MB
 SHRINK_EVERY = 8  # working sets between two attempts to leave out rows that stay at their bounds
 SHRINK_SHARE = 0.8  # rows are left out if at most this share stays

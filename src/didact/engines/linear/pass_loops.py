@@ -12,7 +12,8 @@ Layout::
 
     X                  all numbers in one line, with the steps from row to row and from column to column
     spare (3, tile)    of the rows of a tile: predictors, then losses; slopes; curvatures, then their roots
-    A (tile, width)    the rows (x, 1) times the roots, filled up to a multiple of 4 columns, if curvature is asked for
+    A (tile, width)    rows (x, 1) times the roots, filled up to a multiple of 4 columns, if curvature is asked for;
+                       rows of X without curvature are left out, and A is added to G when it is full
     edges (pieces + 1) rows at which pieces begin; of each piece, so that sums do not depend on who took it:
     values, gradients  (pieces,) and (pieces, width)
     G (pieces, width, width)   sums of products of the columns of A; the lower triangle is computed, then copied
@@ -35,7 +36,7 @@ from didact.core.jit.simd import (
     dot_rows_8,
 )
 from didact.core.rows.memory import pass_edges
-from didact.core.threads import share_pieces
+from didact.core.threads import LONG, parallel_map, share_pieces
 from didact.core.typing import Array
 from didact.parts.losses.classification import Logistic
 from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros, room
@@ -73,7 +74,16 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
 
     share_pieces(len(values), loop)
     sums = values.sum(), gradients.sum(axis=0)[: p + 1]
-    return (*sums, G.sum(axis=0)[: p + 1, : p + 1]) if curvature else sums
+    return (*sums, summed(G)[: p + 1, : p + 1]) if curvature else sums
+
+
+def summed(G: Array) -> Array:
+    """The sum of the matrices of all pieces, on all threads if they are large."""
+    if G.size < 2 * LONG:
+        return np.asarray(G.sum(axis=0))
+    out, step = np.empty(G.shape[1:]), max(LONG // G[:, 0].size, 1)
+    parallel_map(lambda a: np.sum(G[:, a : a + step], axis=0, out=out[a : a + step]), range(0, len(out), step))
+    return out
 
 
 def piece_matrices(pieces: int, columns: int) -> Array:
@@ -143,7 +153,7 @@ def linear_piece(
     theta: Array, loss: Any, spare: Array, A: Array, G: Array, gradient: Array,
 ) -> float:  # fmt: skip
     """Add to the gradient and, unless it is empty, to G[0], which begins with zeros; the value. θ is (b, b₀)."""
-    total, lost = 0.0, 0.0
+    total, lost, held = 0.0, 0.0, 0
     for start in range(begin, stop, spare.shape[1]):
         rows = min(spare.shape[1], stop - start)
         first = start * row_step
@@ -161,18 +171,52 @@ def linear_piece(
             add_dots(X, first, column_step, p, rows, spare[1], gradient)
         gradient[p] += slope
         if G.shape[0] > 0:
-            for i in range(rows):
-                spare[2, i] = np.sqrt(spare[2, i])
-            copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
-            for i in range(0, A.shape[1], LANES):
-                add_strip(A, i, rows, G[0])
+            if column_step == 1:
+                held = hold_curved(X, first, row_step, rows, p, spare[2], A, held, G[0])
+            else:
+                for i in range(rows):
+                    spare[2, i] = np.sqrt(spare[2, i])
+                copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
+                add_held(A, rows, G[0])
         value -= lost  # Kahan's sum: solvers compare values that are almost equal
         grown = total + value
         lost = (grown - total) - value
         total = grown
     if G.shape[0] > 0:
+        add_held(A, held, G[0])
         fill_upper(G[0])
     return total
+
+
+@jit_unmanaged
+def hold_curved(
+    X: Array, first: int, row_step: int, rows: int, p: int, curvature: Array, A: Array, held: int, G: Array
+) -> int:
+    """Put rows (x, 1)·√h with h ≠ 0 behind those that A holds, which is added to G when it is full; how many it holds.
+
+    Losses with a kink have curvature on few rows.
+    """
+    for r in range(rows):
+        if curvature[r] == 0.0:
+            continue
+        if held == A.shape[0]:
+            add_held(A, held, G)
+            held = 0
+        factor = np.sqrt(curvature[r])
+        begin = np.uint64(first + r * row_step)  # unsigned: nobody looks whether it is below zero
+        for c in range(p):
+            A[held, c] = factor * X[begin + np.uint64(c)]
+        A[held, p] = factor
+        held += 1
+    return held
+
+
+@jit_unmanaged
+def add_held(A: Array, held: int, G: Array) -> None:
+    """Add the products of the first rows of A to the lower triangle of G."""
+    if held > 0:
+        for i in range(0, A.shape[1], LANES):
+            add_strip(A, i, held, G)
 
 
 @jit_unmanaged

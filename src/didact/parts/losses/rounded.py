@@ -50,6 +50,13 @@ class RoundedHinge(Loss, NamedTuple("RoundedHinge", [("width", float)])):
         """−y times the slope of the ramp."""
         return -y * min(max(1.0 - y * z, 0.0), self.width) / self.width
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The ramp of u = 1 − y·z; slope −y·ramp′, curvature ramp″."""
+        u = 1.0 - y * z
+        inside = min(max(u, 0.0), self.width)
+        slope = inside / self.width
+        return slope * (u - 0.5 * inside), -y * slope, 1.0 / self.width if 0.0 < u < self.width else 0.0
+
 
 class RoundedInsensitive(Loss, NamedTuple("RoundedInsensitive", [("epsilon", float), ("width", float)])):
     """The ε-insensitive loss max(0, |z − y| − ε), rounded over a width δ (doi:10.1162/neco.2007.19.5.1155).
@@ -83,3 +90,11 @@ class RoundedInsensitive(Loss, NamedTuple("RoundedInsensitive", [("epsilon", flo
         """The slope of the ramp, with the sign of z − y."""
         slope = min(max(abs(z - y) - self.epsilon, 0.0), self.width) / self.width
         return slope if z >= y else -slope
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The ramp of u = |z − y| − ε; slope sign(z − y)·ramp′, curvature ramp″."""
+        u = abs(z - y) - self.epsilon
+        inside = min(max(u, 0.0), self.width)
+        slope = inside / self.width
+        bend = 1.0 / self.width if 0.0 < u < self.width else 0.0
+        return slope * (u - 0.5 * inside), slope if z >= y else -slope, bend

@@ -1,0 +1,133 @@
+r"""Values of a Gaussian kernel, :math:`e^{a_i^T x_j}` of rows made by `rows.exponents`, and sums of them.
+
+Two rows at a time are multiplied with a tile of columns, four numbers of each in one go over the tile, and become
+exponentials while the tile is in the first cache. No matrix is there but what is asked for. For up to a hundred numbers
+in a row that is quicker than a matrix product of BLAS, an exponential and a copy.
+
+Layout::
+
+    left (n, wide)     rows a, filled up with zeros to a multiple of 4 numbers
+    right (wide, m)    rows x, one in each column
+    spare (2, tile)    inner products of two rows with the columns of a tile, then exponentials
+    coef (k, m)        factors of the columns, of which sums are made
+
+Arithmetic: n m (wide + 13) multiply-adds. Memory: left and right, which stay in the second cache tile by tile.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import REASSOCIATE, dispatch, jit_unmanaged
+from didact.core.jit.atomics import atomic_add
+from didact.core.threads import share_pieces
+from didact.core.typing import Array
+from didact.parts.exp_loops import exp1, exp_single1
+from didact.parts.noun import Noun, Plain
+
+SUMS_TILE = 512  # columns of a tile
+SUMS_ROWS = 64  # rows that see a tile while it is near
+
+exponential1 = dispatch("exponential1")
+
+
+class Single(Noun, Plain):
+    """Exponentials in float32."""
+
+    __slots__ = ()
+
+    def exponential1(self, x: float) -> float:
+        """e^x, and 1 for positive x: rounding."""
+        return exp_single1(min(x, np.float32(0.0)))
+
+
+class Double(Noun, Plain):
+    """Exponentials in float64."""
+
+    __slots__ = ()
+
+    def exponential1(self, x: float) -> float:
+        """e^x, and 1 for positive x: rounding."""
+        return exp1(min(x, 0.0))
+
+
+class Products(Noun, Plain):
+    """The inner products themselves."""
+
+    __slots__ = ()
+
+    def exponential1(self, x: float) -> float:
+        """The number x."""
+        return x
+
+
+def precision_of(dtype: Any) -> Any:
+    """The exponentials of a float type."""
+    return Single() if dtype == np.float32 else Double()
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def two_rows(left: Array, i: int, k: int, right: Array, begin: int, end: int, exponentials: Any, spare: Array) -> None:
+    """Values of two rows with the columns from begin to end, in `spare`."""
+    n = end - begin
+    first, second = spare[0], spare[1]
+    for j in range(n):
+        first[j] = 0
+        second[j] = 0
+    for c in range(0, left.shape[1], 4):
+        a0, a1, a2, a3 = left[i, c], left[i, c + 1], left[i, c + 2], left[i, c + 3]
+        b0, b1, b2, b3 = left[k, c], left[k, c + 1], left[k, c + 2], left[k, c + 3]
+        r0, r1, r2, r3 = (
+            right[c, begin:end],
+            right[c + 1, begin:end],
+            right[c + 2, begin:end],
+            right[c + 3, begin:end],
+        )
+        for j in range(n):
+            first[j] += (a0 * r0[j] + a1 * r1[j]) + (a2 * r2[j] + a3 * r3[j])
+            second[j] += (b0 * r0[j] + b1 * r1[j]) + (b2 * r2[j] + b3 * r3[j])
+    for j in range(n):
+        first[j] = exponential1(exponentials, first[j])
+        second[j] = exponential1(exponentials, second[j])
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def sums_pass(
+    turn: Array, edges: Array, left: Array, right: Array, coef: Array, exponentials: Any, spare: Array, out: Array
+) -> None:  # fmt: skip
+    """Take pieces of the rows until there are no more: out[i, k] = Σ_j e^(a_i·x_j) coef[k, j]."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece + 1 >= edges.shape[0]:
+            return
+        for begin in range(0, right.shape[1], SUMS_TILE):
+            end = min(begin + SUMS_TILE, right.shape[1])
+            for i in range(edges[piece], edges[piece + 1], 2):
+                other = min(i + 1, edges[piece + 1] - 1)
+                two_rows(left, i, other, right, begin, end, exponentials, spare)
+                for r in range(other - i + 1):
+                    for k in range(coef.shape[0]):
+                        total = 0.0
+                        for j in range(end - begin):
+                            total += spare[r, j] * coef[k, begin + j]
+                        out[i + r, k] += total
+
+
+def gaussian_sums(left: Array, right: Array, coef: Array) -> Array:
+    """Σ_j e^(a_i·x_j) coef_j for each row a_i, (n,) or (n, k), on all threads."""
+    table = np.ascontiguousarray(np.atleast_2d(coef.T), np.float64)
+    out = np.zeros((len(left), len(table)))
+    edges = np.linspace(0, len(left), -(-len(left) // SUMS_ROWS) + 1).astype(np.int64)
+    precision = precision_of(left.dtype)
+
+    def loop(turn: Array) -> None:
+        sums_pass(turn, edges, left, right, table, precision, np.empty((2, SUMS_TILE), left.dtype), out)
+
+    share_pieces(len(edges) - 1, loop)
+    return out.reshape(len(left), *coef.shape[1:])
+
+
+def warm() -> None:
+    """Compile sums; the solver compiles the rest with its own loops."""
+    for dtype in (np.float32, np.float64):
+        gaussian_sums(np.zeros((1, 4), dtype), np.zeros((4, 1), dtype), np.ones(1))

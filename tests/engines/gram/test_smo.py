@@ -1,0 +1,97 @@
+"""Support vectors on working sets: optimal whatever the threads, the memory and the kind of kernel."""
+
+import numpy as np
+import pytest
+
+from didact.core.threads import set_threads
+from didact.engines.gram import smo
+from didact.engines.gram.rows import GivenGram
+from didact.engines.gram.smo import Dual, Search, coefficients, solve_dual, violation
+from didact.engines.gram.smo_loops import kth_least
+from didact.kernels import RBF, Polynomial
+
+N = 1500
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+SIGN = np.where(X[:, 0] * X[:, 1] + 0.5 * RNG.normal(size=N) > 0, 1.0, -1.0)
+KERNEL = RBF(1.2)
+
+
+def classes(C=1.0):
+    return Dual(row=np.arange(N), sign=SIGN, linear=-np.ones(N), bound=np.full(N, C), start=np.zeros(N))
+
+
+def numbers(epsilon=0.1):
+    y = np.sin(2 * X[:, 0]) + 0.1 * X[:, 1]
+    row, sign = np.tile(np.arange(N), 2), np.repeat([1.0, -1.0], N)
+    return Dual(row, sign, np.concatenate([epsilon - y, epsilon + y]), np.ones(2 * N), np.zeros(2 * N))
+
+
+def residual(dual, alpha, kernel=KERNEL):
+    """The violation of the optimality conditions, from the whole Gram matrix."""
+    return violation(dual, alpha, kernel(X) @ coefficients(dual, alpha, N))[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+@pytest.mark.parametrize("dual", [classes(), numbers()], ids=["classes", "numbers"])
+def test_optimal_on_any_number_of_threads(dual, tol, threads):
+    set_threads(threads)
+    try:
+        found = solve_dual(KERNEL, X, dual, Search(tol=tol))
+    finally:
+        set_threads(None)
+    assert found.converged
+    assert residual(dual, found.alpha) <= 1.01 * tol
+    assert found.gap == pytest.approx(residual(dual, found.alpha), abs=1e-9)
+    assert ((found.alpha >= 0) & (found.alpha <= dual.bound)).all()
+    assert dual.sign @ found.alpha == pytest.approx(dual.sign @ dual.start, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kernel", [KERNEL, GivenGram(KERNEL(X)), lambda A, B: KERNEL.gram(A, B), Polynomial(2, 0.2, 1.0)],
+    ids=["loop", "given", "function", "polynomial"],
+)  # fmt: skip
+@pytest.mark.parametrize("how", [{"cache_size": 0.01}, {"shrinking": False}, {}], ids=repr)
+def test_kernels_and_memory_change_no_answer(kernel, how):
+    """A cache of two working sets evicts rows; kernels without a loop are computed in Python."""
+    found = solve_dual(kernel, kernel.K if isinstance(kernel, GivenGram) else X, classes(), Search(tol=1e-5, **how))
+    same = kernel if isinstance(kernel, Polynomial) else KERNEL
+    assert found.converged
+    assert residual(classes(), found.alpha, same) <= 1.1e-5
+
+
+def test_many_columns_go_through_products():
+    wide = np.hstack([X, np.zeros((N, 150))])
+    found, narrow = (solve_dual(KERNEL, Z, classes(), Search(tol=1e-6)) for Z in (wide, X))
+    np.testing.assert_allclose(found.u - found.rho, narrow.u - narrow.rho, atol=1e-4)
+
+
+def test_threads_stay_in_compiled_code(monkeypatch):
+    """They come back for eight working sets at most, and not for each of their steps."""
+    compiled, calls, rounds = smo.work_off, [], []
+    monkeypatch.setattr(smo, "work_off", lambda *args: (calls.append(None), compiled(*args))[1])
+    monkeypatch.setattr(smo, "LOOK_SECONDS", 1e9)
+    set_threads(3)
+    try:
+        solve_dual(KERNEL, X, numbers(), Search(), lambda k, gap, model: rounds.append(k))
+    finally:
+        set_threads(None)
+    assert rounds[-1] >= 5
+    assert len(calls) <= 3 * (rounds[-1] / smo.SHRINK_EVERY + 4)
+
+
+def test_limits_end_honestly():
+    found = solve_dual(KERNEL, X, classes(), Search(max_iter=7))
+    assert found.status == "iteration limit"
+    assert found.n_iter == 7
+    assert not found.converged
+    assert found.gap == pytest.approx(residual(classes(), found.alpha), abs=1e-9)
+    assert solve_dual(KERNEL, X, classes(), Search(seconds=1e-9)).status == "iteration limit"
+    assert solve_dual(KERNEL, X, classes(), Search(), lambda *args: True).status == "stopped"
+
+
+@pytest.mark.parametrize("values", [[3.0], [2.0, 1.0], [1.0, 1.0, 0.0, 1.0], list(RNG.integers(0, 9, 101) * 1.0)])
+def test_selection_equals_sorting(values):
+    for k in range(len(values)):
+        assert kth_least(np.array(values), len(values), k) == sorted(values)[k]

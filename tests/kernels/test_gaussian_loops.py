@@ -1,0 +1,54 @@
+"""Sums of a Gaussian kernel: equal to the whole matrix times the coefficients, and the exponential of float32."""
+
+import numpy as np
+import pytest
+
+from didact.core.jit import jit
+from didact.core.threads import set_threads
+from didact.engines.gram.rows import exponents, images, looped_rows
+from didact.kernels import RBF
+from didact.parts.exp_loops import exp_single1
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 2), (65, 1025, 5), (130, 700, 31)])
+@pytest.mark.parametrize("outputs", [(), (1,), (3,), (6,)])
+def test_sums(shape, outputs, dtype):
+    n, m, p = shape
+    A, X, coef = RNG.normal(size=(n, p)), RNG.normal(size=(m, p)), RNG.normal(size=(m, *outputs))
+    kernel = RBF(1.5)
+    for threads in (1, 3):
+        set_threads(threads)
+        try:
+            found = images(kernel, A, X, coef, dtype)
+        finally:
+            set_threads(None)
+        error = 1e-13 if dtype == np.float64 else 2e-6
+        np.testing.assert_allclose(found, kernel.gram(A, X) @ coef, atol=error * np.abs(coef).sum() * p)
+
+
+def test_numbers_that_overflow_have_no_loop():
+    """NaN must show, which vectorised exponentials do not promise."""
+    X = np.array([[1e160], [0.0], [-1e160]])
+    with np.errstate(all="ignore"):
+        assert looped_rows(*exponents(RBF(1.0), X, X)) is None
+        assert looped_rows(*exponents(RBF(1.0), X / 1e141, X / 1e141, np.float32)) is None
+    assert looped_rows(*exponents(RBF(1.0), np.zeros((2, 200)), np.zeros((2, 200)))) is None
+
+
+def test_exponential_of_float32():
+    @jit
+    def all_of(x, out):
+        for i in range(x.shape[0]):
+            out[i] = exp_single1(x[i])
+
+    x = np.concatenate([-RNG.exponential(10, 5000), np.linspace(-87, 0, 5000), [0.0, -0.0]]).astype(np.float32)
+    out = np.empty_like(x)
+    all_of(x, out)
+    exact = np.exp(np.maximum(x.astype(float), -87))
+    assert np.abs(out / exact - 1).max() < 2e-7
+    low = np.full(1, -1e9, np.float32)
+    all_of(low, out[:1])
+    assert 0 <= out[0] < 2e-38
