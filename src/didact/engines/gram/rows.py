@@ -14,7 +14,7 @@ from didact.core.errors import InputError
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import add_rows
-from didact.engines.gram.tuning import GRAM_TILE, UPDATE_PIECE
+from didact.engines.gram.tuning import DENSE_ENTRIES, GRAM_TILE, UPDATE_PIECE
 from didact.kernels.base import Kernel
 from didact.kernels.radial import RBF, in_widths
 
@@ -26,11 +26,16 @@ class GivenGram:
         self.K = K
 
 
+def is_text(X: Any) -> bool:
+    """Whether rows are strings, in one column."""
+    return isinstance(X, np.ndarray) and X.dtype.kind == "U"
+
+
 def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """k(a_i, x_j) of two sets of rows; a function of the user's is checked."""
     if isinstance(kernel, Kernel):
         return kernel.gram(A, X)
-    found = kernel(A, X)
+    found = kernel(*(M[:, 0] if is_text(M) else M for M in (A, X)))
     if is_sparse(found):
         found = found.toarray()
     found = found if is_tensor(found) else np.asarray(found, np.float64)
@@ -60,6 +65,7 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
 
 def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array) -> Array:
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
+    A, X = few_as_dense(kernel, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
     out = np.empty((A.shape[0], *coef.shape[1:]))
     fast = exponents(kernel, A, X) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
@@ -73,6 +79,12 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array) -> Array:
     else:
         tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
     return out
+
+
+def few_as_dense(kernel: Any, *sets: AnyArray) -> list[AnyArray]:
+    """Sets of rows, as arrays if they are sparse and few; a function of the user's gets what the user brought."""
+    few = isinstance(kernel, Kernel) and all(is_sparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES for X in sets)
+    return [X.toarray() if few else X for X in sets]
 
 
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
@@ -99,7 +111,7 @@ class GramRows:
     def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int):
         self.kernel, self.dtype = kernel, dtype
         self.n = X.shape[0]
-        self.X = X
+        (self.X,) = (X,) = few_as_dense(kernel, X)
         self.left: Any = None
         self.right: Any = None
         if isinstance(kernel, RBF) and not is_sparse(X) and not is_tensor(X):
