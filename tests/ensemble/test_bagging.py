@@ -308,3 +308,28 @@ def test_weights_that_change_no_draw_are_said():
         with pytest.warns(UserWarning, match="with sample_weight it is recommended to use bootstrap=True"):
             model.fit(X, y, sample_weight=weights)
     BaggingClassifier(bootstrap=False, max_samples=0.5).fit(X, Y, sample_weight=weights)  # some rows: no word
+
+
+def test_a_draw_of_one_class_is_answered_by_it():
+    """Linear models refuse one class, of which a rare other one leaves many draws."""
+    rare = np.zeros(len(X), int)
+    rare[:2] = 1
+    model = BaggingClassifier(LogisticRegression(), n_estimators=30, random_state=0).fit(X, rare)
+    single = [len(np.unique(rare[rows])) == 1 for rows in model.estimators_samples_]
+    assert any(single)
+    assert not all(single)
+    np.testing.assert_allclose(
+        model.predict_proba(X)[:, 1],
+        np.mean(
+            [
+                0 * X[:, 0] if one else m.predict_proba(X)[:, 1]
+                for m, one in zip(model.estimators_, single, strict=True)
+            ],
+            axis=0,
+        ),
+        rtol=1e-12,
+    )
+    with pytest.raises(ValueError, match="A draw held 1 of the 2 classes"):
+        model.set_params(random_state=0).decision_function(X)
+    with pytest.raises(ValueError, match="2 classes"):
+        BaggingClassifier(LogisticRegression()).fit(X, np.zeros(len(X)))

@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from didact.core.errors import ParameterError, users_level
@@ -46,7 +48,8 @@ def fit_draw(
 ) -> tuple[Any, Array]:
     """The base model on the rows and columns that were drawn, and these columns; of a kernel they are those rows.
 
-    Repeated rows become weights where the base model takes them.
+    Repeated rows become weights where the base model takes them. A draw of one class alone is answered by that class
+    if the base model refuses it.
     """
     features, index, rng = found
     model, counts = seeded(base, rng), None
@@ -56,7 +59,12 @@ def fit_draw(
     if pairwise:
         features = index
     part = X[index] if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[index][:, features]
-    return fit_model(model, part, y[index], counts, row_params(X, index, params)), features
+    try:
+        return fit_model(model, part, y[index], counts, row_params(X, index, params)), features
+    except ValueError:
+        if not is_classifier(base) or np.ptp(y) == 0 or np.ptp(y[index]) > 0:
+            raise
+        return DummyClassifier().fit(part, y[index]), features
 
 
 class Asked(NamedTuple):
