@@ -265,3 +265,71 @@ def test_weighted_median():
     values = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 9.0]])
     np.testing.assert_array_equal(weighted_quantile(values, np.array([1.0, 1.0, 1.0]), 0.5, averaged=False), [2.0, 5.0])
     np.testing.assert_array_equal(weighted_quantile(values, np.array([5.0, 1.0, 1.0]), 0.5, averaged=False), [3.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "asks"),
+    [
+        (LogisticRegression, "predict", "predict_proba"),
+        (LogisticRegression, "predict_log_proba", "predict_log_proba"),
+        (SVC, "predict", "predict"),
+        (SVC, "predict_log_proba", "predict"),
+    ],
+)
+def test_metadata_go_to_the_method_that_is_called(base, method, asks):
+    """Base models without probabilities are asked for classes, and get the metadata of `predict`."""
+    seen = []
+
+    class Noting(base):
+        def predict(self, X, note=None):
+            seen.append(note)
+            return super().predict(X)
+
+        if base is LogisticRegression:
+
+            def predict_proba(self, X, note=None):
+                seen.append(note)
+                return super().predict_proba(X)
+
+            def predict_log_proba(self, X, note=None):
+                raise NotImplementedError  # its metadata go with the probabilities
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = getattr(Noting(), f"set_{asks}_request")(note=True)
+        model = BaggingClassifier(asking, n_estimators=3, random_state=0).fit(X, Y)
+        with np.errstate(divide="ignore"):
+            getattr(model, method)(X, note="here")
+    assert set(seen) == {"here"}
+
+
+def test_weights_that_change_no_draw_are_said():
+    weights = np.arange(1.0, len(Y) + 1)
+    for model, y in ((BaggingClassifier(bootstrap=False), Y), (BaggingRegressor(bootstrap=False), Y * 1.0)):
+        with pytest.warns(UserWarning, match="with sample_weight it is recommended to use bootstrap=True"):
+            model.fit(X, y, sample_weight=weights)
+    BaggingClassifier(bootstrap=False, max_samples=0.5).fit(X, Y, sample_weight=weights)  # some rows: no word
+
+
+def test_a_draw_of_one_class_is_answered_by_it():
+    """Linear models refuse one class, of which a rare other one leaves many draws."""
+    rare = np.zeros(len(X), int)
+    rare[:2] = 1
+    model = BaggingClassifier(LogisticRegression(), n_estimators=30, random_state=0).fit(X, rare)
+    single = [len(np.unique(rare[rows])) == 1 for rows in model.estimators_samples_]
+    assert any(single)
+    assert not all(single)
+    np.testing.assert_allclose(
+        model.predict_proba(X)[:, 1],
+        np.mean(
+            [
+                0 * X[:, 0] if one else m.predict_proba(X)[:, 1]
+                for m, one in zip(model.estimators_, single, strict=True)
+            ],
+            axis=0,
+        ),
+        rtol=1e-12,
+    )
+    with pytest.raises(ValueError, match="A draw held 1 of the 2 classes"):
+        model.set_params(random_state=0).decision_function(X)
+    with pytest.raises(ValueError, match="2 classes"):
+        BaggingClassifier(LogisticRegression()).fit(X, np.zeros(len(X)))

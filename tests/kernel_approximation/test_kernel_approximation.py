@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import kernel_approximation as theirs
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
@@ -85,7 +86,7 @@ def test_a_law_that_is_not_known_is_said():
     with pytest.raises(ParameterError, match="spectral law"):
         RBFSampler(kernel=Linear()).fit(X)
     with pytest.raises(ParameterError, match="precomputed"):
-        Nystroem(kernel="precomputed").fit(X @ X.T)
+        KernelRidge(kernel="precomputed", approximation="nystroem").fit(X @ X.T, Z)
 
 
 MODELS = [
@@ -171,3 +172,36 @@ def test_bad_input_is_refused_in_a_sentence():
         SVC(C=np.inf, **ALL).fit(X, TWO)
     with pytest.raises(ParameterError, match="precomputed"):
         KernelRidge(kernel="precomputed", **ALL).fit(X @ X.T, Z)
+
+
+@pytest.mark.parametrize("m", [10, 80])
+def test_landmarks_of_a_precomputed_kernel_are_columns(m):
+    rows = Nystroem(RBF(1.3), n_components=m, random_state=0).fit(X)
+    K, new = RBF(1.3)(X), RNG.normal(size=(5, 3))
+    given = Nystroem("precomputed", n_components=m, random_state=0).fit(K)
+    assert given.component_indices_.tolist() == rows.component_indices_.tolist()
+    # Eigenvalues of near-copies are rounding; inner products are what features are for.
+    for A, B in ((X, K), (new, RBF(1.3)(new, X)), (X, sp.csr_array(K))):
+        V, U = rows.transform(A), given.transform(B)
+        np.testing.assert_allclose(U @ U.T, V @ V.T, atol=1e-8)
+    with pytest.raises(InputError, match="square"):
+        Nystroem("precomputed").fit(X)
+    with pytest.raises(ParameterError, match="needs rows to compare"):
+        Nystroem("precomputed", landmarks="kmeans++").fit(K)
+
+
+@pytest.mark.parametrize("kernel", ["additive_chi2", "chi2", "cosine"])
+def test_kernels_of_scikit_learn_by_name(kernel):
+    positive = np.abs(X)
+    Z = Nystroem(kernel, n_components=80).fit_transform(positive)
+    K = pairwise_kernels(positive, metric=kernel)
+    values, Q = np.linalg.eigh(K)
+    np.testing.assert_allclose(Z @ Z.T, (Q * np.maximum(values, 0.0)) @ Q.T, atol=1e-6)  # the nearest of all features
+    KernelRidge(kernel=kernel).fit(positive, TWO)
+
+
+@pytest.mark.parametrize("given", [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}])
+@pytest.mark.parametrize("kernel", ["precomputed", RBF(1.0)], ids=["precomputed", "RBF"])
+def test_a_kernel_of_its_own_takes_no_further_parameters(kernel, given):
+    with pytest.raises(ParameterError, match="Don't pass gamma"):
+        Nystroem(kernel, **given).fit(RBF(1.0)(X))

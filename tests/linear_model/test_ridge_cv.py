@@ -257,3 +257,19 @@ def test_columns_whose_squares_overflow_are_refused_by_name(n, cv):
     X[:, 1] *= 1e160
     with pytest.raises(InputError, match="Input X in column 1 has values up to"):
         RidgeCV(cv=cv).fit(X, rng.normal(size=n))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e25])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_single_precision_is_summed_in_double_whatever_the_storage(fit_intercept, scale):
+    """Products in single precision would lose the condition of the rows, about 1e3, squared, and overflow at 1e19."""
+    rng = np.random.default_rng(42)
+    X = rng.normal(size=(50, 50)).astype(np.float32) * np.float32(scale)
+    y = (X.astype(np.float64) @ rng.normal(size=50) / scale).astype(np.float32)
+    alpha = 1e-6 * scale**2
+    expected = RidgeCV([alpha], fit_intercept=fit_intercept).fit(X.astype(np.float64), y).coef_
+    for rows in (X, sp.csr_array(X)):
+        for model in (RidgeCV([alpha], fit_intercept=fit_intercept), Ridge(alpha, fit_intercept=fit_intercept)):
+            found = model.fit(rows, y).coef_
+            assert found.dtype == np.float32
+            np.testing.assert_allclose(found * scale, expected * scale, rtol=1e-5, atol=1e-5)

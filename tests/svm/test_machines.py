@@ -8,13 +8,14 @@ import scipy.sparse as sp
 import torch
 from scipy.optimize import minimize
 from sklearn import svm
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss
 
 from didact.core.errors import InputError
 from didact.engines.gram import smo
-from didact.kernels import RBF, Linear
+from didact.kernels import RBF, Linear, StringSpectrum
 from didact.svm import SVC, SVR, OneClassSVM
 from didact.svm.calibration import coupled, sigmoid
 
@@ -327,3 +328,35 @@ def test_probabilities_have_to_be_asked_for():
     with pytest.warns(FutureWarning, match="`probability` parameter was deprecated"):
         model = SVC(probability=True).fit(TWO, LABELS)
     assert hasattr(model, "predict_proba")
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), SVR(kernel="linear"), OneClassSVM(kernel="linear", nu=0.3)])
+def test_sparse_rows_leave_sparse_coefficients(model, kind):
+    dense = clone(model).fit(X, Y)
+    found = model.fit(kind(X), Y)
+    for name in ("support_vectors_", "dual_coef_", "coef_"):
+        assert isinstance(getattr(found, name), kind)
+        np.testing.assert_allclose(getattr(found, name).toarray(), getattr(dense, name), atol=1e-9)
+    np.testing.assert_allclose(found.predict(kind(X)), dense.predict(X), atol=1e-9)
+    np.testing.assert_allclose(found.predict(X), dense.predict(X), atol=1e-9)
+
+
+def test_weights_of_columns_cannot_be_changed_in_vain():
+    for rows in (X, sp.csr_array(X)):
+        for model in (SVC(kernel="linear"), SVR(kernel="linear"), OneClassSVM(kernel="linear")):
+            coef = model.fit(rows, Y).coef_
+            assert not (coef.data if sp.issparse(coef) else coef).flags.writeable
+            with pytest.raises(AttributeError):
+                model.coef_ = 0.0
+
+
+@pytest.mark.parametrize("model", [SVC(), SVR(), OneClassSVM()], ids=lambda model: type(model).__name__)
+def test_machines_read_strings(model):
+    words, kind = ["singing", "running", "eating", "singer", "runner", "eater"], [0, 0, 0, 1, 1, 1]
+    kernel = StringSpectrum(2)
+    K = kernel(words)
+    given = clone(model).set_params(kernel="precomputed", tol=1e-9).fit(K, kind).predict(K)
+    for each in (kernel, lambda A, B: kernel(A.tolist(), B.tolist())):  # a function gets strings, too
+        found = clone(model).set_params(kernel=each, tol=1e-9).fit(words, kind)
+        np.testing.assert_allclose(found.predict(np.array(words)), given, atol=1e-6)

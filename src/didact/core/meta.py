@@ -133,10 +133,10 @@ class OfModels(MetaEstimatorMixin):
         finite_first(rows.X, rows.names, rows.missing)
         return rows.X
 
-    def _routed(self, fit_params: dict[str, Any], method: str = "fit") -> dict[str, Any]:
-        """The metadata for the fit (or another method) of the base models."""
-        _raise_for_params(fit_params, self, method)
-        return dict(process_routing(self, method, **fit_params).estimator[method])
+    def _routed(self, params: dict[str, Any], method: str = "fit", callee: str | None = None) -> dict[str, Any]:
+        """The metadata that a method passes on to the base models, to their method `callee` or that of its own name."""
+        _raise_for_params(params, self, method)
+        return dict(process_routing(self, method, **params).estimator[callee or method])
 
 
 class OfFolds:

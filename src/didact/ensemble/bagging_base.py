@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from didact.core.errors import ParameterError, users_level
@@ -46,7 +48,8 @@ def fit_draw(
 ) -> tuple[Any, Array]:
     """The base model on the rows and columns that were drawn, and these columns; of a kernel they are those rows.
 
-    Repeated rows become weights where the base model takes them.
+    Repeated rows become weights where the base model takes them. A draw of one class alone is answered by that class
+    if the base model refuses it.
     """
     features, index, rng = found
     model, counts = seeded(base, rng), None
@@ -56,7 +59,12 @@ def fit_draw(
     if pairwise:
         features = index
     part = X[index] if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[index][:, features]
-    return fit_model(model, part, y[index], counts, row_params(X, index, params)), features
+    try:
+        return fit_model(model, part, y[index], counts, row_params(X, index, params)), features
+    except ValueError:
+        if not is_classifier(base) or np.ptp(y) == 0 or np.ptp(y[index]) > 0:
+            raise
+        return DummyClassifier().fit(part, y[index]), features
 
 
 class Asked(NamedTuple):
@@ -102,13 +110,20 @@ class _Bagging(OfLearners, OfModels, Estimator):
         """Metadata routing: what `fit` and the predictions get, other than sample weights, goes to the base models."""
         how = MethodMapping().add(caller="fit", callee="fit")
         for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
-            how.add(caller=method, callee=method)
+            how.add(caller=method, callee=self._callee(method))
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._base(), method_mapping=how)
 
+    def _callee(self: Any, method: str) -> str:
+        """The method of the base models whose metadata a method of ours passes on: as in scikit-learn."""
+        base = self._base()
+        if method == "decision_function" or (method == "predict_log_proba" and hasattr(base, method)):
+            return method
+        return "predict_proba" if self.combine == "mean" and hasattr(base, "predict_proba") else "predict"
+
     def _asked(self, method: str, params: dict[str, Any]) -> list[Any]:
-        """The fitted base models, with the metadata for their own method of this name if there are any."""
+        """The fitted base models, with the metadata for the method of theirs that ours calls, if there are any."""
         self._after_fit()
-        asked = self._routed(params, method) if params else {}
+        asked = self._routed(params, method, self._callee(method)) if params else {}
         return [Asked(model, asked) for model in self.estimators_] if asked else self.estimators_
 
     def _fit_draws(self, X: Any, y: Array, w: Any, fit_params: dict[str, Any]) -> None:
@@ -141,6 +156,13 @@ class _Bagging(OfLearners, OfModels, Estimator):
             raise ParameterError(f"max_samples={rows} rows cannot be drawn without replacement from so few rows.")
         if self.oob_score and not self.bootstrap and rows == n:
             raise ParameterError("No row is out of bag: draw with bootstrap=True, or fewer rows with max_samples.")
+        if w is not None and not self.bootstrap and rows == size:
+            warnings.warn(
+                f"When fitting {type(self).__name__} with sample_weight it is recommended to use bootstrap=True: "
+                "without replacement all rows are drawn, whatever their weights.",
+                UserWarning,
+                stacklevel=users_level(),
+            )
         self._draws = [n, p, int(rows), int(columns), self.bootstrap, self.bootstrap_features]
         self._weights = w
 

@@ -39,8 +39,9 @@ def class_decisions(model: Any, X: Any, n_classes: int) -> Array:
 
     A class that the model has not seen gets the lowest of its values in the row.
     """
-    values = np.asarray(model.decision_function(X), np.float64)
     known = np.asarray(model.classes_, np.intp)
+    decides = hasattr(model, "decision_function")  # a draw of one class may be answered by a constant
+    values = np.asarray(model.decision_function(X), np.float64) if decides else np.empty((X.shape[0], 0))
     if len(known) == n_classes:
         return values
     values = np.column_stack([-values, values]) if values.ndim == 1 else values

@@ -14,11 +14,12 @@ from typing import Any
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type
+from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.engines.gram.features import LANDMARKS, FeatureMap, features_of, landmark_map
-from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
+from didact.engines.gram.pairwise import PAIRWISE_NAMES, GivenColumns, pairwise_kernel
 
 
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -57,9 +58,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _test_skips = {"row_order": "Rows in another order are other landmarks."}
 
     kernel: Any = param(
-        "rbf", [one_of(*PAIRWISE_NAMES), is_callable], "A name, any kernel of didact.kernels, or a function."
+        "rbf",
+        [one_of(*PAIRWISE_NAMES), is_callable],
+        "A name, any kernel of didact.kernels, a function, or 'precomputed': X then has values with the fitted rows.",
     )
-    gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p.")
+    gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p, and 1 for 'chi2'.")
     coef0: Any = param(None, [Real, none], "The constant of polynomial and sigmoid kernels; None: 1.")
     degree: Any = param(None, [at_least(1), none], "Degree of the polynomial kernel; None: 3.")
     kernel_params: Any = param(None, [dict, none], "More arguments of a function.")
@@ -74,9 +77,20 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         attr("kernel_", "kernel or callable", "The kernel."),
     ]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> "Nystroem":
         """Draw landmarks from the rows."""
         rows = self._rows(X, target="none")
+        given = any(value is not None for value in (self.gamma, self.coef0, self.degree))
+        if given and (callable(self.kernel) or self.kernel == "precomputed"):
+            raise ParameterError(
+                "Don't pass gamma, coef0 or degree to Nystroem if the kernel is precomputed or a function: these have "
+                "none of them; arguments of a function are kernel_params."
+            )
         with FitProgress(self, X=X, y=y):
             degree, coef0 = 3 if self.degree is None else self.degree, 1.0 if self.coef0 is None else self.coef0
             kernel = pairwise_kernel(self.kernel, self.gamma, degree, coef0, self.kernel_params, rows.n_features)
@@ -91,7 +105,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def feature_map(self) -> FeatureMap:
         """The features as a function of rows."""
-        return FeatureMap(self.kernel_, self.components_, self.normalization_, self.component_indices_)
+        kernel = GivenColumns(self.component_indices_) if isinstance(self.kernel_, str) else self.kernel_
+        return FeatureMap(kernel, self.components_, self.normalization_, self.component_indices_)
 
     def transform(self, X: Any) -> Any:
         """The features (n, n_components) of each row."""

@@ -146,7 +146,7 @@ def solve_few_rows(rows: Rows, alphas: Array, fit_intercept: bool) -> tuple[Grid
     """The grid and the leave-one-out errors (n, A, k) from the n × n form."""
     refuse_overflow(rows, rows.reduce(gram_trace))  # NaN is refused by name
     X, y, w, *_ = rows.whole()
-    X = X if is_sparse(X) else X.astype(np.float64)
+    X = X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     w = np.ones(len(Y)) if w is None else w
     total = w.sum() if fit_intercept else np.inf

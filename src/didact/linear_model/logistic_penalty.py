@@ -44,7 +44,12 @@ def strength_and_share(penalty: Any, C: float, l1_ratio: float | None) -> tuple[
         if l1_ratio is None:
             raise ParameterError("l1_ratio must be specified when penalty is elasticnet.")
         return C, l1_ratio
-    if l1_ratio not in (None, 0, SHARES[penalty]):
+    if l1_ratio is not None and 0 < l1_ratio < 1:
+        warnings.warn(
+            f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})",
+            stacklevel=users_level(),
+        )
+    elif l1_ratio not in (None, 0, SHARES[penalty]):
         warnings.warn(
             f"Inconsistent values: penalty={penalty} with l1_ratio={l1_ratio}. penalty is deprecated. Please use "
             "l1_ratio only.",

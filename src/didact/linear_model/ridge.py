@@ -119,7 +119,7 @@ def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution 
     if rows.n_rows is None or rows.on_device:
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
     X, y, w, *_ = rows.whole()
-    X = X.toarray() if is_sparse(X) else X.astype(np.float64)
+    X = (X.toarray() if is_sparse(X) else X).astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name
         return None
@@ -142,7 +142,7 @@ class Trace(NamedTuple):
 
 def gram_trace(block: Block) -> Trace:
     """Sum of squares of a block."""
-    X = block.X
+    X = block.X.astype(np.float64, copy=False)
     return Trace(float((X.multiply(X) if is_sparse(X) else X * X).sum()))
 
 

@@ -11,13 +11,14 @@ from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, above_or_infinite, at_least, attr, is_bool, is_callable, one_of, param, whole
-from didact.core.rows import Rows
+from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import GivenGram, images, kernel_block
+from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block
 from didact.engines.gram.smo import Search, Solved
 from didact.kernels import RBF, Constant, Kernel, Linear, Polynomial, Sigmoid, is_positive_semidefinite
 from didact.kernels.radial import spread_of_rows, width_of_gamma
+from didact.kernels.strings import as_strings
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
@@ -100,6 +101,33 @@ def chosen_kernel(kernel: Any, gamma: Any, degree: int, coef0: float, X: AnyArra
     return (Sigmoid(gamma, coef0) if kernel == "sigmoid" else kernel), gamma
 
 
+def reads_strings(kernel: Any, X: Any) -> bool:
+    """Whether rows are strings: those of a kernel of strings, or what is brought to a function of the user's."""
+    if isinstance(kernel, Kernel):
+        return not kernel.takes_vectors()
+    return callable(kernel) and isinstance(X, (list, tuple, np.ndarray)) and len(X) > 0 and isinstance(X[0], str)
+
+
+def rows_or_strings(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    target: str = "numeric",
+    reset: bool = True,
+    categories: Any = None,
+    **beside: Any,
+) -> Rows:
+    """The data of a kernel model; for a kernel of strings a column of them."""
+    how: dict[str, Any] = {"target": target, "reset": reset, "categories": categories, **beside}
+    if not reads_strings(model.kernel, X):
+        return Estimator._rows(model, X, y, sample_weight, **how)
+    texts = np.asarray(as_strings(X), str).reshape(-1, 1)
+    rows = Estimator._rows(model, np.zeros(texts.shape), y, sample_weight, **how).whole()
+    return MemoryRows(texts, *rows[1:], missing=True)
+
+
 TOLERANCE = "At the default tolerance two fits of one problem agree to 1e-3, not to rounding."
 SETS = "Callbacks hear of working sets; max_iter counts steps on pairs, and coefficients are made at the end."
 SKIPS = {
@@ -118,7 +146,7 @@ class _KernelMachine(Estimator):
         attr("support_", "(n_SV,)", "Numbers of the rows that are support vectors."),
         attr("support_vectors_", "(n_SV, n_features)", "The support vectors; empty for a precomputed kernel."),
         attr("intercept_", "(n_decisions,)", "Constants of the decision functions."),
-        attr("coef_", "(n_decisions, n_features)", "Weights of the columns.", "kernel='linear'"),
+        attr("coef_", "(n_decisions, n_features)", "Weights of the columns, to be read.", "kernel='linear'"),
         attr("kernel_", "kernel or str", "The kernel."),
         attr("kkt_residual_", "float", "The largest violation of the optimality conditions that is left."),
         attr("fit_status_", "int", "0 if the solver converged, else 1."),
@@ -132,14 +160,17 @@ class _KernelMachine(Estimator):
         tags.input_tags.sparse = self.kernel != "precomputed" and not callable(self.kernel)
         return tags
 
+    _rows = rows_or_strings
+
     def _prepared(self: Any, rows: Rows) -> tuple[AnyArray, Any, Any, Any]:
         """X, y and weights of all rows, and the kernel."""
         X, y, w, *_ = rows.whole()
-        if not finite_sum(X):
+        text = is_text(X)
+        if not text and not finite_sum(X):
             refuse_non_finite(X, rows.names)
         self.shape_fit_ = tuple(X.shape)
         self._dtype = float_type(X)
-        if not is_tensor(X):
+        if not text and not is_tensor(X):
             X = X.astype(np.float64, copy=False)
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
@@ -147,7 +178,7 @@ class _KernelMachine(Estimator):
                     f"X should be a square kernel matrix: it has {X.shape[0]} rows and {X.shape[1]} columns. A "
                     "precomputed kernel needs a value for every pair of fitted rows."
                 )
-            X = np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), np.float64)
+            X = np.asarray(to_numpy(dense(X)), np.float64)
             refuse_asymmetric(X)
             self.kernel_ = "precomputed"
             self._gamma = 1.0
@@ -165,14 +196,16 @@ class _KernelMachine(Estimator):
             shrinking=self.shrinking,
         )
 
-    def _keep(self: Any, X: AnyArray, support: Array, solved: list[Solved]) -> None:
-        """Support vectors, and how the solver ended."""
-        self.support_ = support.astype(np.int32)
+    def _keep(self: Any, X: AnyArray, support: Array, dual_coef: Array, solved: list[Solved]) -> None:
+        """Support vectors, their coefficients, which are sparse if the rows are, and how the solver ended."""
+        self.support_, dual_coef = support.astype(np.int32), dual_coef.astype(self._dtype)
+        self.dual_coef_ = type(X)(dual_coef) if is_sparse(X) else dual_coef
         if self.kernel == "precomputed":
             self.support_vectors_ = np.empty((0, 0))
         else:
             chosen = X[support.tolist()] if is_tensor(X) else X[support]
-            self.support_vectors_ = to_numpy(chosen) if is_tensor(X) else chosen.astype(self._dtype, copy=False)
+            kept = to_numpy(chosen) if is_tensor(X) else chosen
+            self.support_vectors_ = kept if is_text(kept) else kept.astype(self._dtype, copy=False)
         if not isinstance(self.kernel_, (RBF, Linear)):
             self._warn_indefinite(X, support[:SOME])
         self.kkt_residual_ = max(one.gap for one in solved)
@@ -184,6 +217,22 @@ class _KernelMachine(Estimator):
                 f"the optimality conditions are violated by {self.kkt_residual_:.2g} ({bad[0].status}), more than "
                 f"tol = {self.tol:g}: raise max_iter or time_limit, or scale the columns of X.",
             )
+
+    def _weights(self: Any) -> tuple[Array, Array]:
+        """Coefficients of the support vectors for each decision (n_SV, n_decisions), and the constants."""
+        return dense(self.dual_coef_).T, self.intercept_
+
+    @property
+    def coef_(self: Any) -> AnyArray:
+        """Weights of the columns (n_decisions, n_features), for a linear kernel; sparse after a fit to sparse rows."""
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        values = found = np.asarray(self._weights()[0].T @ self.support_vectors_)
+        if is_sparse(self.dual_coef_):
+            found = type(self.dual_coef_)(values)
+            values = found.data
+        values.flags.writeable = False  # a change here would change no prediction
+        return found
 
     def _warn_indefinite(self: Any, X: AnyArray, some: Array) -> None:
         """Say that the kernel is none, if it has a negative eigenvalue on some of the support vectors."""
@@ -199,6 +248,11 @@ class _KernelMachine(Estimator):
                 "parameters of it.",
                 stacklevel=users_level(),
             )
+
+
+def dense(X: AnyArray) -> AnyArray:
+    """A sparse matrix as an array; others as they are."""
+    return X.toarray() if is_sparse(X) else X
 
 
 def typical_value(kernel: Any, X: AnyArray) -> float:
@@ -227,7 +281,7 @@ def refuse_asymmetric(K: Array) -> None:
 def values_at(X: AnyArray, kernel: Any, support: Array, vectors: Any, coef: Array, constant: Any) -> AnyArray:
     """Σ_i coef_i k(x, x_i) + constant of each row, for one set of coefficients or several."""
     if isinstance(kernel, str):
-        found = (X.toarray() if is_sparse(X) else to_numpy(X))[:, support] @ coef
+        found = to_numpy(dense(X))[:, support] @ coef
     elif len(coef) == 0:
         found = np.zeros((X.shape[0], *coef.shape[1:]))
     elif isinstance(kernel, Linear):

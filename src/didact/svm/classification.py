@@ -34,7 +34,6 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.rows import GivenGram, images
 from didact.engines.gram.smo import AT_ROUNDING, Dual, Search, Solved, solve_dual
-from didact.kernels import Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.approximated import fit_classes
 from didact.svm.base import (
@@ -45,6 +44,7 @@ from didact.svm.base import (
     cache_size_param,
     coef0_param,
     degree_param,
+    dense,
     first_of_the_largest,
     gamma_param,
     kernel_param,
@@ -255,29 +255,20 @@ class SVC(ClassifierMixin, _KernelMachine):
         used = np.flatnonzero(table.any(axis=1))
         support = used[np.argsort(codes[used], kind="stable")]
         self.slack_ = self.slack_.astype(self._dtype)
-        self._keep(X, support, solved)
+        self._keep(X, support, arranged(table[support], codes[support], K, self.strategy), solved)
         self.n_support_ = np.bincount(codes[support], minlength=K).astype(np.int32)
         norms = [table[task.rows, k] @ one.u for k, (task, one) in enumerate(zip(tasks, solved, strict=True))]
         with np.errstate(divide="ignore", over="ignore"):  # a constant decision has no border: its margin is infinite
             self.margins_ = (1.0 / np.sqrt(np.maximum(norms, 0.0))).astype(self._dtype)
         self.intercept_ = np.array([-one.rho for one in solved], self._dtype)
         self.n_iter_ = np.array([one.n_iter for one in solved], np.int32)
-        self.dual_coef_ = arranged(table[support], codes[support], K, self.strategy).astype(self._dtype)
-
-    @property
-    def coef_(self) -> Array:
-        """Weights of the columns (n_decisions, n_features), for a linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        W, _ = self._weights()
-        return np.asarray(W.T @ self.support_vectors_)
 
     def _weights(self) -> tuple[Array, Array]:
         """Coefficients of the support vectors for each decision (n_SV, n_decisions), and the constants."""
         if self.approximation is not None:
-            return self.dual_coef_.T, self.intercept_
+            return super()._weights()
         codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
-        return spread(self.dual_coef_, codes, len(self.classes_), self.strategy), self.intercept_
+        return spread(dense(self.dual_coef_), codes, len(self.classes_), self.strategy), self.intercept_
 
     def _sums(self) -> tuple[Any, ...]:
         """Arguments of `values_at` after X."""

@@ -8,18 +8,25 @@ from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, param, random_state
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.gather import stacked
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param
 from didact.engines.gram.online import FeatureSpace, FunctionSpace, TableSpace, row_space
+from didact.engines.gram.rows import is_text
 from didact.engines.gram.spread import scale_gamma
 from didact.engines.gram.systems import own_gram
-from didact.kernels.base import Kernel
-from didact.kernels.strings import as_strings
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
-from didact.svm.base import chosen_kernel, coef0_param, degree_param, gamma_param, kernel_param, values_at
+from didact.svm.base import (
+    chosen_kernel,
+    coef0_param,
+    degree_param,
+    gamma_param,
+    kernel_param,
+    rows_or_strings,
+    values_at,
+)
 
 
 def features_for(model: Any, rows: Rows, kernel: Any = None) -> FeatureMap:
@@ -37,11 +44,6 @@ def kernel_for(model: Any, rows: Rows) -> Any:
         gamma = scale_gamma(rows)
     empty = np.empty((0, rows.n_features))
     return chosen_kernel(model.kernel, gamma, int(model.degree), float(model.coef0), empty, None)[0]
-
-
-def reads_strings(kernel: Any) -> bool:
-    """Whether a kernel takes strings."""
-    return isinstance(kernel, Kernel) and not kernel.takes_vectors()
 
 
 DRAWN = "Landmarks are drawn from the rows: others, or the same in another order, are other landmarks."
@@ -122,34 +124,17 @@ class _KernelModel(Estimator):
         tags.input_tags.sparse = isinstance(self.kernel, str) and self.kernel != "precomputed"
         return tags
 
-    def _rows(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        target: str = "numeric",
-        reset: bool = True,
-        categories: Any = None,
-        **beside: Any,
-    ) -> Rows:
-        """The data; for a kernel of strings a column of them."""
-        how: dict[str, Any] = {"target": target, "reset": reset, "categories": categories, **beside}
-        if not reads_strings(self.kernel):
-            return super()._rows(X, y, sample_weight, **how)
-        texts = np.asarray(as_strings(X), str).reshape(-1, 1)
-        rows = super()._rows(np.zeros(texts.shape), y, sample_weight, **how).whole()
-        return MemoryRows(texts, *rows[1:], missing=True)
+    _rows = rows_or_strings
 
     def _matrix(self, rows: Rows) -> tuple[AnyArray, AnyArray]:
         """All rows and their Gram matrix; sets kernel_."""
         X = rows.whole().X
-        if not reads_strings(self.kernel) and not finite_sum(X):
+        if not is_text(X) and not finite_sum(X):
             refuse_non_finite(X, rows.names)
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             return X, self._given(X)
         self.kernel_ = kernel_for(self, rows)
-        return X, own_gram(self.kernel_, X if self._text(X) or is_tensor(X) else X.astype(np.float64, copy=False))
+        return X, own_gram(self.kernel_, X if is_text(X) or is_tensor(X) else X.astype(np.float64, copy=False))
 
     def _given(self, X: AnyArray) -> AnyArray:
         """A precomputed matrix."""
@@ -161,10 +146,6 @@ class _KernelModel(Estimator):
         self.kernel_ = "precomputed"
         return np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), np.float64)
 
-    @staticmethod
-    def _text(X: AnyArray) -> bool:
-        return isinstance(X, np.ndarray) and X.dtype.kind == "U"
-
     def _begin(self, rows: Rows, targets: Array, state: Any, columns: int) -> tuple[FunctionSpace, Data]:
         """For models that learn row by row: the function so far, with so many columns, and the rows by number.
 
@@ -173,9 +154,9 @@ class _KernelModel(Estimator):
         """
         X, _, w, *_ = rows.whole()
         d, w = targets.shape[1], np.ones(len(targets)) if w is None else to_numpy(w).astype(np.float64)
-        if not reads_strings(self.kernel) and not finite_sum(X):
+        if not is_text(X) and not finite_sum(X):
             refuse_non_finite(X, rows.names)
-        X = X if self._text(X) else X.astype(np.float64, copy=False)
+        X = X if is_text(X) else X.astype(np.float64, copy=False)
         old = np.zeros((0, columns)) if state is None else state["coef"]
         if self.approximation is not None:
             features = features_for(self, rows) if state is None else self._features(state)
@@ -220,7 +201,7 @@ class _KernelModel(Estimator):
         used = np.flatnonzero(coef.any(axis=1)) if used is None else used
         given = isinstance(self.kernel_, str)
         chosen = np.empty((0, 0)) if given else to_numpy(X[used.tolist()]) if is_tensor(X) else X[used]
-        chosen = chosen if self._text(chosen) else chosen.astype(dtype, copy=False)
+        chosen = chosen if is_text(chosen) else chosen.astype(dtype, copy=False)
         return {
             "support_": used.astype(np.int32),
             "support_vectors_": chosen,

@@ -18,7 +18,6 @@ from didact.core.parameters import attr, between, param
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.gram.smo import Dual, Solved, solve_dual
-from didact.kernels import Linear
 from didact.svm.base import (
     SKIPS,
     _KernelMachine,
@@ -114,24 +113,16 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
         with FitProgress(self, None, X=X, sample_weight=sample_weight) as progress:
             solved = solve_dual(kernel, X, dual, how, progress.report)
         support = np.flatnonzero(solved.alpha)
-        self._keep(X, support, [solved])
-        self.dual_coef_ = (unit * solved.alpha[None, support]).astype(self._dtype)
+        self._keep(X, support, unit * solved.alpha[None, support], [solved])
         self.offset_ = np.array([unit * inner_offset(solved, dual.bound)], self._dtype)
         self.intercept_, self.n_iter_ = -self.offset_, int(solved.n_iter)
         self.n_support_ = np.array([len(support)], np.int32)
         return self
 
-    @property
-    def coef_(self) -> Array:
-        """Weights of the columns (1, n_features), for a linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
-
     def _sum(self) -> tuple[Any, ...]:
         """Arguments of `values_at` after X."""
         self._after_fit()
-        return self.kernel_, self.support_, self.support_vectors_, self.dual_coef_[0]
+        return self.kernel_, self.support_, self.support_vectors_, self._weights()[0][:, 0]
 
     def score_samples(self, X: Any) -> Any:
         """Σ α_i k(x, x_i) of each row."""

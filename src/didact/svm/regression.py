@@ -21,7 +21,6 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.smo import AT_ROUNDING, Dual, Solved, coefficients, solve_dual
-from didact.kernels import Linear
 from didact.svm.approximated import fit_targets
 from didact.svm.base import (
     HARD,
@@ -133,8 +132,7 @@ class SVR(RegressorMixin, _KernelMachine):
     def _store(self, X: Any, beta: Array, solved: list[Solved]) -> None:
         """The attributes of the fit, of coefficients (n_targets, n)."""
         support = np.flatnonzero(beta.any(axis=0))
-        self._keep(X, support, solved)
-        self.dual_coef_ = beta[:, support].astype(self._dtype)
+        self._keep(X, support, beta[:, support], solved)
         self.intercept_ = np.array([-one.rho for one in solved], self._dtype)
         self.n_support_ = np.array([len(support)], np.int32)
         self.n_iter_ = int(max(one.n_iter for one in solved))
@@ -156,17 +154,10 @@ class SVR(RegressorMixin, _KernelMachine):
             bound = self.C * weights if np.isfinite(self.C) else np.where(weights > 0, most * (np.ptp(Y) or 1.0), 0.0)
         return [tube(t, self.epsilon, bound) for t in (Y.T if Y.ndim == 2 else [Y])]
 
-    @property
-    def coef_(self) -> Array:
-        """Weights of the columns (n_targets, n_features), for a linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
-
     def predict(self, X: Any) -> Any:
         """f(x) of each row; (n, n_targets) if y had several columns."""
         self._after_fit()
-        coef, constant = self.dual_coef_.T, self.intercept_
+        coef, constant = self._weights()
         if not self._several:
             coef, constant = coef[:, 0], constant[0]
         return self._map_rows(X, values_at, self.kernel_, self.support_, self.support_vectors_, coef, constant)

@@ -129,7 +129,7 @@ def export_graphviz(
         node_ids=node_ids,
         proportion=proportion,
         precision=precision,
-        classes=class_names not in (None, False),
+        classes=class_names is not None and class_names is not False,
     )
     counts = _samples(decision_tree.tree_, places)
     shades = _shades(places, words) if filled else None

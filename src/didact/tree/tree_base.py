@@ -66,7 +66,8 @@ def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: C
         raise ParameterError(f"monotonic_cst has shape {len(signs)} but the input data X has {p} features.")
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
         raise ParameterError(
-            f"monotonic_cst must be None or an array-like of -1, 0 or 1, one for each of the {p} features."
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1, one for each of the {p} features; got "
+            f"{signs.tolist()}."
         )
     if not signs.any():
         return None

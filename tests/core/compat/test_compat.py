@@ -151,7 +151,9 @@ def test_penalty_without_a_share_or_against_it():
     with pytest.warns(FutureWarning), pytest.raises(ParameterError, match="l1_ratio must be specified"):
         LogisticRegression(penalty="elasticnet", l1_ratio=None).fit(X, y)
     with pytest.warns(FutureWarning), pytest.warns(UserWarning, match="Inconsistent"):
-        LogisticRegression(penalty="l2", l1_ratio=0.5).fit(X, y)
+        LogisticRegression(penalty="l2", l1_ratio=1.0).fit(X, y)
+    with pytest.warns(FutureWarning), pytest.warns(UserWarning, match="only used when penalty is 'elasticnet'"):
+        LogisticRegression(penalty="l1", l1_ratio=0.5).fit(X, y)
     with pytest.warns(FutureWarning), pytest.warns(UserWarning, match="ignore the C"):
         LogisticRegression(penalty=None, C=2.0).fit(X, y)
 

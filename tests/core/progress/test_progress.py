@@ -20,6 +20,7 @@ from didact import EarlyStopping, ProgressLog
 from didact.core.errors import ParameterError
 from didact.core.progress import FitProgress
 from didact.core.progress import log as progress_log
+from didact.linear_model import LogisticRegression
 
 
 class Descent(CallbackSupportMixin, RegressorMixin, BaseEstimator):
@@ -88,6 +89,35 @@ def test_hooks_fire_once_per_iteration(problem):
     assert recorder.last["task"] == "fit"
     np.testing.assert_array_equal(recorder.last["model"].predict(problem[0]), model.predict(problem[0]))
     assert not {"_callback_fit_ctx", "_skl_callbacks_to_teardown"} & set(vars(model))
+
+
+def test_a_step_begins_with_the_model_that_the_last_one_left(problem):
+    class Pairs:
+        def __init__(self):
+            self.begun, self.ended = [], []
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = setup
+
+        def on_fit_task_begin(self, estimator, context, *, fitted_estimator):
+            if context.task_name == "iteration":
+                self.begun.append(fitted_estimator)
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+            if context.task_name == "iteration":
+                self.ended.append(fitted_estimator)
+
+    pairs = Pairs()
+    for model, rows in ((Descent(max_iter=4), problem), (LogisticRegression(), (problem[0], problem[1] > 0))):
+        pairs.begun, pairs.ended = [], []
+        model.set_callbacks(pairs).fit(*rows)
+        assert pairs.begun[0] is None
+        assert len(pairs.begun) > 2
+        for before, after in zip(pairs.begun[1:], pairs.ended[:-1], strict=True):
+            np.testing.assert_array_equal(before.coef_, after.coef_)
+            before.predict(problem[0])
 
 
 def test_hooks_get_the_data_of_the_user(problem):

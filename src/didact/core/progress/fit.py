@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Self
 
+import numpy as np
 from sklearn.callback._callback_support import callback_management_context
 
 from didact.core.progress.log import ProgressLog
@@ -101,22 +102,26 @@ class FitProgress:
     def report(self, iteration: int, value: float | None = None, x: Any = None) -> bool:
         """Report that an iteration, counted from 1, has ended at x with this objective; True: the solver should stop.
 
-        The callbacks' hooks for the beginning and for the end of an iteration are both called here, at its end.
+        The callbacks' hooks for the beginning and for the end of an iteration are both called here, at its end: the
+        first with the model before it, the second with the model after it.
         """
         if self._context is None:
             return False
-        self._x = x
         whole, count = self._context, len(self._context._children_map)
         if whole.max_subtasks is not None and count >= whole.max_subtasks:
             whole.max_subtasks = None  # more steps than announced: scikit-learn would raise
         task = whole.subcontext(task_name="iteration")
         task.iteration, task.value = iteration, value
-        task.call_on_fit_task_begin(**self._data)
+        task.call_on_fit_task_begin(**self._data, reconstruction_attributes=self._known())
+        self._x = np.copy(x) if isinstance(x, np.ndarray) else x  # a solver may go on in the same array
         if self._end(task):
             self.stopped = True
         return self.stopped
 
-    def _end(self, context: Any) -> bool:
+    def _known(self) -> Callable[[], dict[str, Any]] | None:
+        """The fitted attributes of the last point, for callbacks that ask for a model."""
         attributes, x = self._attributes, self._x
-        known = None if attributes is None or x is None else lambda: attributes(x)
-        return bool(context.call_on_fit_task_end(**self._data, reconstruction_attributes=known))
+        return None if attributes is None or x is None else lambda: attributes(x)
+
+    def _end(self, context: Any) -> bool:
+        return bool(context.call_on_fit_task_end(**self._data, reconstruction_attributes=self._known()))

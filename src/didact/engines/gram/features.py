@@ -27,6 +27,7 @@ from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
 from didact.core.rows.memory import finite_sum, memory_limit, refuse_non_finite
 from didact.core.typing import AnyArray, Array
+from didact.engines.gram.pairwise import GivenColumns
 from didact.engines.gram.rows import gram_of, kernel_block, tiled
 from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
@@ -188,18 +189,30 @@ def far_apart(kernel: Any, X: AnyArray, m: int, rng: np.random.Generator) -> Arr
 
 def landmark_map(kernel: Any, rows: Rows, m: int, seed: Any, landmarks: str = "uniform") -> FeatureMap:
     """Nyström features with landmarks from the rows."""
-    if isinstance(kernel, str):
-        raise ParameterError("A precomputed kernel has no landmarks to compute with: use approximation=None.")
     rng = streams(seed, 1)[0]
     numbers, X = sampled(rows, m if landmarks == "uniform" else POOL * m, rng)
+    if isinstance(kernel, str):
+        return nystroem(given_columns(rows, numbers, landmarks), X, numbers)
     if landmarks == "kmeans++":
         chosen = far_apart(kernel, X, m, rng)
         numbers, X = numbers[chosen], taken(X, chosen)
     return nystroem(kernel, X, numbers)
 
 
+def given_columns(rows: Rows, numbers: Array, landmarks: str) -> GivenColumns:
+    """The columns of landmarks in a precomputed kernel, which has to be square."""
+    n = numbers.max() + 1 if rows.n_rows is None else rows.n_rows
+    if n > rows.n_features or (rows.n_rows is not None and n != rows.n_features):
+        raise InputError(f"A precomputed kernel is square; X has {n} rows and {rows.n_features} columns.")
+    if landmarks != "uniform":
+        raise ParameterError(f"landmarks={landmarks!r} needs rows to compare, not a precomputed kernel: use 'uniform'.")
+    return GivenColumns(numbers)
+
+
 def chosen_map(approximation: Any, kernel: Any, rows: Rows, m: int, seed: Any) -> FeatureMap:
     """The features that a model's parameter `approximation` names, or those of a transformer."""
+    if isinstance(kernel, str):
+        raise ParameterError("A precomputed kernel has no landmarks to compute with: use approximation=None.")
     if approximation == "nystroem":
         return landmark_map(kernel, rows, m, seed)
     if approximation == "random_features":

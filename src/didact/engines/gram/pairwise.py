@@ -26,6 +26,16 @@ class PairFunction(NamedTuple):
         return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
 
 
+class GivenColumns(NamedTuple):
+    """Values of a precomputed kernel with some of the fitted rows: their columns."""
+
+    numbers: Array
+
+    def __call__(self, A: AnyArray, X: AnyArray) -> AnyArray:
+        """The columns."""
+        return A[:, self.numbers.tolist()] if is_tensor(A) else A[:, self.numbers]
+
+
 def pairwise_kernel(kernel: Any, gamma: float | None, degree: float, coef0: float, more: Any, p: int) -> Any:
     """The kernel that scikit-learn's parameters name."""
     if isinstance(kernel, Kernel) or kernel == "precomputed":
@@ -41,4 +51,5 @@ def pairwise_kernel(kernel: Any, gamma: float | None, degree: float, coef0: floa
         return Polynomial(int(degree), g, coef0)
     if kernel == "sigmoid":
         return Sigmoid(g, coef0)
-    return PairFunction(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})
+    own = {} if gamma is None else {"gamma": gamma}  # None: scikit-learn's default for the kernel, which may be another
+    return PairFunction(kernel, {**own, "degree": degree, "coef0": coef0})

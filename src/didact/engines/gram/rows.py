@@ -15,7 +15,7 @@ from didact.core.errors import InputError
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
-from didact.engines.gram.tuning import GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS
+from didact.engines.gram.tuning import DENSE_ENTRIES, GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS
 from didact.kernels.base import Kernel
 from didact.kernels.gaussian_loops import gaussian_sums
 from didact.kernels.radial import RBF, in_widths
@@ -28,11 +28,16 @@ class GivenGram:
         self.K = K
 
 
+def is_text(X: Any) -> bool:
+    """Whether rows are strings, in one column."""
+    return isinstance(X, np.ndarray) and X.dtype.kind == "U"
+
+
 def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """k(a_i, x_j) of two sets of rows; a function of the user's is checked."""
     if isinstance(kernel, Kernel):
         return kernel.gram(A, X)
-    found = kernel(A, X)
+    found = kernel(*(M[:, 0] if is_text(M) else M for M in (A, X)))
     if is_sparse(found):
         found = found.toarray()
     found = found if is_tensor(found) else np.asarray(found, np.float64)
@@ -62,6 +67,7 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
 
 def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64) -> Array:
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
+    A, X = few_as_dense(kernel, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
     fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
     looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
@@ -78,6 +84,12 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.f
     else:
         tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
     return out
+
+
+def few_as_dense(kernel: Any, *sets: AnyArray) -> list[AnyArray]:
+    """Sets of rows, as arrays if they are sparse and few; a function of the user's gets what the user brought."""
+    few = isinstance(kernel, Kernel) and all(is_sparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES for X in sets)
+    return [X.toarray() if few else X for X in sets]
 
 
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
@@ -115,6 +127,7 @@ class GramRows:
     """Rows k(x_i, ·) for all active x, in the slots of a cache that `smo_loops` hands out."""
 
     def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None):
+        (X,) = few_as_dense(kernel, X)
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
         self.pair = exponents(kernel, X, X, dtype) if isinstance(kernel, RBF) and isinstance(X, np.ndarray) else None
         self.on_device = is_tensor(X)
