@@ -154,7 +154,7 @@ class LocallyLinearEmbedding(_Neighborhoods):
 
     _test_params = [
         {"n_neighbors": 8, "random_state": 0},
-        {"n_neighbors": None, "radius": 4.5, "method": "ltsa", "random_state": 0},
+        {"n_neighbors": None, "radius": 4.5, "method": "ltsa", "reg": 1e-6, "random_state": 0},
     ]
 
     _test_skips = {"callbacks": "max_iter is scikit-learn's: the eigenproblem is solved without limit"}
