@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_swiss_roll
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from didact.engines.spectral.stress import Ranked, majorise, moves, smooth_stress
+from didact.engines.spectral.stress import PairOrder, majorise, moves, smooth_stress
 from didact.manifold import MDS, ClassicalMDS, Isomap, ParametricEmbedding, smacof
 
 CITIES = ["London", "Madrid", "Rome", "Vienna", "Oslo", "Athens"]
@@ -129,7 +129,7 @@ def test_targets_are_the_nearest_monotone_function():
     d, delta = pdist(Z), squareform(D)
     expected = np.empty(36)
     expected[np.argsort(delta)] = isotonic_regression(d[np.argsort(delta)]).x
-    found = squareform(Ranked.of(D).targets(Z), checks=False)
+    found = squareform(PairOrder.of(D).targets(Z), checks=False)
     np.testing.assert_allclose(found, expected * np.sqrt(36 / np.sum(expected**2)), rtol=1e-12)
 
 

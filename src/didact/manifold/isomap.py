@@ -45,8 +45,8 @@ def geodesics(index: Index, rows: Any, starts: Array, ends: Array, lengths: Arra
             raise Disconnected(OPEN.format(count))
         warnings.warn(JOINED.format(count), UserWarning, stacklevel=users_level())
         more = bridges(distance_table(index.distance, rows, rows), labels, count)
-        joined = (np.append(old, new) for old, new in zip((i, ends, lengths), more, strict=True))
-        graph = undirected(*joined, n)
+        i, ends, lengths = (np.append(old, new) for old, new in zip((i, ends, lengths), more, strict=True))
+        graph = undirected(i, ends, lengths, n)
     return shortest_paths(graph)
 
 

@@ -49,7 +49,7 @@ def agreement(X: Array, starts: Array, ends: Array, model: Any) -> Any:
             f"needs {needed}: enlarge the radius."
         )
     if model.method == "standard":
-        return local.standard(X, starts, ends, model.reg)
+        return local.barycentric(X, starts, ends, model.reg)
     if model.method == "hessian":
         return local.hessians(X, starts, ends, d, model.hessian_tol)
     if model.method == "modified":
@@ -154,21 +154,14 @@ class LocallyLinearEmbedding(_Neighborhoods):
 
     _test_params = [
         {"n_neighbors": 8, "random_state": 0},
-        {"n_neighbors": None, "radius": 4.5, "method": "ltsa", "random_state": 0},
+        {"n_neighbors": None, "radius": 4.5, "method": "ltsa", "reg": 1e-6, "random_state": 0},
     ]
 
     _test_skips = {"callbacks": "max_iter is scikit-learn's: the eigenproblem is solved without limit"}
 
     def fit(self, X: Any, y: Any = None) -> "LocallyLinearEmbedding":
         """Find the coordinates of rows X; y is not used."""
-        rows = finite_rows(self, X)
-        few_rows(rows, 2)
-        if self.n_components > rows.shape[1]:
-            raise ParameterError(
-                f"output dimension must be less than or equal to input dimension (n_features = {rows.shape[1]}): lower "
-                "n_components."
-            )
-        self._one_way(rows.shape[0])
+        rows = self._enough(finite_rows(self, X))
         with FitProgress(self, X=X):
             points = dense(rows, np.float64)
             self._index: Any = build_index(points, Euclidean(), self.neighbors_algorithm)
@@ -178,6 +171,17 @@ class LocallyLinearEmbedding(_Neighborhoods):
         self.embedding_ = in_type(np.ascontiguousarray(vectors[:, 1:]), rows)
         self.reconstruction_error_ = float(values[1:].sum())
         return self
+
+    def _enough(self, rows: Any) -> Any:
+        """The rows, once there are enough of them and of their columns."""
+        few_rows(rows, 2)
+        if self.n_components > rows.shape[1]:
+            raise ParameterError(
+                f"output dimension must be less than or equal to input dimension (n_features = {rows.shape[1]}): lower "
+                "n_components."
+            )
+        self._one_way(rows.shape[0])
+        return rows
 
     def transform(self, X: Any) -> Any:
         """Coordinates of rows X: means of those of their neighbours, with the weights of the rows."""

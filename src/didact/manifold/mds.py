@@ -22,7 +22,7 @@ from didact.core.random import streams
 from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.engines.spectral.scaling import classical_scaling
-from didact.engines.spectral.stress import least_squares_of_squares, majorise, spread
+from didact.engines.spectral.stress import least_squares_of_squares, majorise, total_spread
 from didact.manifold.base import all_distances, few_rows, finite_rows, in_type
 from didact.parts.distances import NAMES
 
@@ -208,5 +208,5 @@ class MDS(Estimator):
             norms, n = (Z * Z).sum(axis=1), len(Z)
             scale = n * float(norms @ norms) + float(norms.sum()) ** 2 + 2.0 * float(np.sum((Z.T @ Z) ** 2))
         else:
-            scale = spread(Z)
+            scale = total_spread(Z)
         return float(np.sqrt(result.value / (scale if scale > 0 else 1.0)))

@@ -175,19 +175,10 @@ class ParametricEmbedding(_Embedding):
         rows = finite_rows(self, X)
         few_rows(rows, 2)
         D = self._kept(rows, distances)
-        basis = Basis.of(self._features(rows))
-        unit = float(np.sqrt(np.mean(D * D))) or 1.0
-        joint = self.method == "joint"
-
-        def fitted(x: Array) -> dict[str, Any]:
-            A = x if joint else basis.regression(x / unit, self.alpha)
-            return self._fitted(basis, A, unit, rows.dtype)
-
+        basis, unit = Basis.of(self._features(rows)), float(np.sqrt(np.mean(D * D))) or 1.0
+        fitted = lambda x: self._fitted(basis, x, unit, rows.dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, attributes=fitted) as progress:
-            result = self._coordinates(rows, D, None if joint else progress.report)
-            if joint:
-                start, limits = basis.regression(result.x / unit, self.alpha), (self.alpha, self.tol, self.max_iter)
-                result = joint_fit(basis, D / unit, start, self.loss == "sstress", *limits, progress.report)
+            result = self._solved(rows, D, basis, unit, progress.report)
         report_convergence(self, result)
         self.__dict__.update(fitted(result.x))
         self.embedding_ = in_type(images(rows, *self._map()), rows)
@@ -238,7 +229,17 @@ class ParametricEmbedding(_Embedding):
         scaled = least_squares_of_squares if self.loss == "sstress" else majorise
         return scaled(D, start, tol=self.tol, max_iter=self.max_iter, report=report)
 
-    def _fitted(self, basis: Basis, A: Array, unit: float, dtype: Any) -> dict[str, Any]:
+    def _solved(self, rows: Any, D: Array, basis: Basis, unit: float, report: Report) -> Result:
+        """The coefficients of the joint fit, or the coordinates of the direct one."""
+        if self.method == "direct":
+            return self._coordinates(rows, D, report)
+        start = basis.regression(self._coordinates(rows, D, None).x / unit, self.alpha)
+        limits = self.alpha, self.tol, self.max_iter
+        return joint_fit(basis, D / unit, start, self.loss == "sstress", *limits, report)
+
+    def _fitted(self, basis: Basis, x: Array, unit: float, dtype: Any) -> dict[str, Any]:
+        """The attributes, of coefficients of a joint fit or coordinates for a direct one."""
+        A = x if self.method == "joint" else basis.regression(x / unit, self.alpha)
         coef = unit * (basis.back @ A).T
         return {"coef_": coef.astype(dtype), "intercept_": (-coef @ basis.means).astype(dtype)}
 

@@ -134,7 +134,7 @@ class SpectralEmbedding(Estimator):
     ]
 
     _tensors = True
-    _test_params = [{"n_neighbors": 12, "random_state": 0}, {"affinity": "rbf", "gamma": 0.2, "random_state": 0}]
+    _test_params = [{"n_neighbors": 8, "random_state": 0}, {"affinity": "rbf", "gamma": 0.2, "random_state": 0}]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from didact.engines.loop.result import Result
 from didact.engines.neighbors.tables import block_edges, compiled, tables
 
 MEDOID_ROWS = 256
-ROUNDING = 1e-8  # of two distances that should be equal
+SYMMETRIC = 1e-8  # of two distances that should be equal
 
 
 def distance_table(noun: Any, Q: Any, X: Any) -> Array:
@@ -47,7 +47,7 @@ def own_distances(X: Array) -> Array:
         raise InputError("The distance matrix has negative entries: distances are at least 0.")
     apart = np.abs(D - D.T)
     i, j = np.unravel_index(int(np.argmax(apart)), D.shape)
-    if apart[i, j] > ROUNDING * max(float(D.max()), 1e-300):
+    if apart[i, j] > SYMMETRIC * max(float(D.max()), 1e-300):
         raise InputError(
             f"The distance matrix is not symmetric: entry ({i}, {j}) is {D[i, j]:.6g} and entry ({j}, {i}) is "
             f"{D[j, i]:.6g}. Pass (D + D.T)/2 if both stand for the same distance."

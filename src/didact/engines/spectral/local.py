@@ -27,7 +27,7 @@ from didact.core.typing import Array
 from didact.engines.spectral.local_loops import weight_pass
 from didact.engines.spectral.tuning import LOCAL_NUMBERS, WEIGHT_ROWS
 
-RIDGE = 1e-3  # of the trace, for the weights of which the modified method makes several
+WEIGHT_RIDGE = 1e-3  # of the trace, for the weights of which the modified method makes several
 Part = tuple[Array, Array]  # members (m, q) of neighbourhoods, and their matrices (m, q, q)
 
 
@@ -49,7 +49,7 @@ def neighbor_weights(Q: Array, Y: Array, starts: Array, ends: Array, reg: float)
     return weights
 
 
-def standard(X: Array, starts: Array, ends: Array, reg: float) -> Any:
+def barycentric(X: Array, starts: Array, ends: Array, reg: float) -> Any:
     """The matrix (I − W)ᵀ(I − W) of the weights of neighbours."""
     n = len(X)
     W = sp.csr_array((neighbor_weights(X, X, starts, ends, reg), ends, starts), (n, n))
@@ -59,12 +59,12 @@ def standard(X: Array, starts: Array, ends: Array, reg: float) -> Any:
 
 def tangents(X: Array, starts: Array, ends: Array, d: int) -> Any:
     """The matrix of local tangent spaces of d dimensions (LTSA)."""
-    return joined(len(X), mapped(partial(_tangent_part, X, d), starts, ends))
+    return assembled(len(X), mapped(partial(_tangent_part, X, d), starts, ends))
 
 
 def hessians(X: Array, starts: Array, ends: Array, d: int, tol: float) -> Any:
     """The matrix of second derivatives along local tangent spaces of d dimensions."""
-    return joined(len(X), mapped(partial(_hessian_part, X, d, tol), starts, ends))
+    return assembled(len(X), mapped(partial(_hessian_part, X, d, tol), starts, ends))
 
 
 def modified(X: Array, starts: Array, ends: Array, d: int, tol: float) -> Any:
@@ -72,7 +72,7 @@ def modified(X: Array, starts: Array, ends: Array, d: int, tol: float) -> Any:
     spreads = mapped(partial(_spread_part, X, d), starts, ends)
     eta = float(np.median(np.concatenate([ratio for *_, ratio in spreads])))
     parts = parallel_map(lambda spread: list(_modified_parts(spread, eta, tol)), spreads)
-    return joined(len(X), [part for some in parts for part in some])
+    return assembled(len(X), [part for some in parts for part in some])
 
 
 def neighborhoods(starts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
@@ -89,7 +89,7 @@ def mapped(fn: Callable[[tuple[Array, Array]], Any], starts: Array, ends: Array)
     return parallel_map(fn, neighborhoods(starts, ends))
 
 
-def joined(n: int, parts: list[Part]) -> Any:
+def assembled(n: int, parts: list[Part]) -> Any:
     """The sum of small matrices, each at the rows and columns of its members, as a sparse matrix (n, n)."""
     i = np.concatenate([np.repeat(members, members.shape[1], axis=1).ravel() for members, _ in parts])
     j = np.concatenate([np.tile(members, members.shape[1]).ravel() for members, _ in parts])
@@ -135,7 +135,7 @@ def _spread_part(X: Array, d: int, piece: tuple[Array, Array]) -> tuple[Array, A
     """Members, axes, variances along them, regularised weights, and the ratio of the small to the d large variances."""
     rows, near = piece
     V, spread = axes(X[near] - X[rows][:, None], full=True)
-    ridge = RIDGE * spread.sum(axis=1, keepdims=True)
+    ridge = WEIGHT_RIDGE * spread.sum(axis=1, keepdims=True)
     every = np.pad(spread, ((0, 0), (0, V.shape[1] - spread.shape[1])))  # along the other axes there is none
     w = np.einsum("mka,ma->mk", V, V.sum(axis=1) / (every + np.where(ridge > 0, ridge, 1.0)))
     large = spread[:, :d].sum(axis=1)

@@ -38,9 +38,9 @@ def bridges(D: Array, labels: Array, count: int) -> tuple[Array, Array, Array]:
     for a in range(count):
         for b in range(a):
             block = D[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
-            i, j = np.unravel_index(int(block.argmin()), block.shape)
-            found.append((order[edges[a] + i], order[edges[b] + j], block[i, j]))
-    i, j, lengths = (np.array(column) for column in zip(*found, strict=True))
+            row, column = divmod(int(block.argmin()), block.shape[1])
+            found.append((order[edges[a] + row], order[edges[b] + column], block[row, column]))
+    i, j, lengths = (np.array(values) for values in zip(*found, strict=True))
     return i, j, lengths
 
 

@@ -16,8 +16,8 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.spectral.eigen import eigenpairs
 
-TILE_ROWS = 256
-ROUNDING = 1e-12  # of the largest eigenvalue: smaller ones count as zero
+CENTRED_ROWS = 256
+NO_VALUE = 1e-12  # of the largest eigenvalue: smaller ones count as zero
 
 
 class Scaling(NamedTuple):
@@ -36,18 +36,18 @@ class Scaling(NamedTuple):
 def inner_products(D: Array) -> tuple[Array, Array]:
     """Centred inner products (n, n) from distances, and the column means of their squares; in tiles on all threads."""
     n = len(D)
-    B, edges = np.empty((n, n)), range(0, n, TILE_ROWS)
+    B, edges = np.empty((n, n)), range(0, n, CENTRED_ROWS)
 
     def squares(a: int) -> Array:
-        np.multiply(D[a : a + TILE_ROWS], D[a : a + TILE_ROWS], out=B[a : a + TILE_ROWS])
-        return np.asarray(B[a : a + TILE_ROWS].sum(axis=0))
+        np.multiply(D[a : a + CENTRED_ROWS], D[a : a + CENTRED_ROWS], out=B[a : a + CENTRED_ROWS])
+        return np.asarray(B[a : a + CENTRED_ROWS].sum(axis=0))
 
     means = np.sum(parallel_map(squares, edges), axis=0) / n
 
     def centre(a: int) -> None:
-        tile = B[a : a + TILE_ROWS]
+        tile = B[a : a + CENTRED_ROWS]
         tile -= means
-        tile -= means[a : a + TILE_ROWS, None] - means.mean()
+        tile -= means[a : a + CENTRED_ROWS, None] - means.mean()
         tile *= -0.5
 
     parallel_map(centre, edges)
@@ -58,5 +58,5 @@ def classical_scaling(D: Array, k: int, *, seed: int = 0, tol: float = 0.0) -> S
     """Coordinates in k dimensions from distances of all pairs; those of eigenvalues that are not positive are 0."""
     B, means = inner_products(D)
     values, vectors = eigenpairs(B, min(k, len(D)), seed=seed, tol=tol)
-    values = np.where(values > ROUNDING * max(float(np.abs(values).max(initial=0.0)), 1e-300), values, 0.0)
+    values = np.where(values > NO_VALUE * max(float(np.abs(values).max(initial=0.0)), 1e-300), values, 0.0)
     return Scaling(values, vectors * np.sqrt(values), means)

@@ -24,7 +24,7 @@ from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.spectral.stress_loops import pair_pass, stress_pass
 from didact.engines.spectral.tuning import STRESS_PAIRS, STRESS_POINTS, STRESS_TILE
 
-ROUNDING = 1e-13  # of the largest distance: two that differ by less count as equal
+TIE = 1e-13  # of the largest distance: two that differ by less count as equal
 LATER = 1e300  # the first step does not end the iterations: a start may have any scale
 
 
@@ -39,12 +39,12 @@ def moves(D: Array, Z: Array, squared: bool) -> tuple[float, Array]:
     return 0.5 * float(sums.sum()), move.T
 
 
-def spread(Z: Array) -> float:
+def total_spread(Z: Array) -> float:
     """The sum of the squared distances of all pairs."""
     return float(len(Z) * np.sum((Z - Z.mean(axis=0)) ** 2))
 
 
-class Ranked(NamedTuple):
+class PairOrder(NamedTuple):
     """Pairs in the order of the distances that they should have; pairs of distance 0 are left out, and stay at 0."""
 
     i: Array
@@ -53,13 +53,13 @@ class Ranked(NamedTuple):
     n: int
 
     @classmethod
-    def of(cls, D: Array) -> "Ranked":
+    def of(cls, D: Array) -> "PairOrder":
         """The pairs of a table of distances."""
         i, j = np.triu_indices(len(D), 1)
         values = D[i, j]
         order = np.argsort(values, kind="stable")
         order = order[values[order] != 0]
-        first = np.append(True, np.diff(values[order]) > ROUNDING * values.max()) if len(order) else np.zeros(0, bool)
+        first = np.append(True, np.diff(values[order]) > TIE * values.max()) if len(order) else np.zeros(0, bool)
         return cls(i[order], j[order], np.flatnonzero(first), len(D))
 
     def targets(self, Z: Array) -> Array:
@@ -94,20 +94,22 @@ def majorise(
     D: Array, start: Array, metric: bool = True, tol: float = 1e-6, max_iter: int = 300, report: Report | None = None
 ) -> Result:
     """Points of least stress from a start (n, k); ends when a step lowers it by less than tol of the spread."""
-    ranked = None if metric else Ranked.of(D)
+    ranked = None if metric else PairOrder.of(D)
     goal = D if ranked is None else ranked.table(D[ranked.i, ranked.j])
     value, move = moves(goal, start, False)
 
     def step(s: Places) -> Places:
         x = s.following
         value, move = moves(s.goal, x, False)
-        fall, goal = (s.value - value) / max(spread(x), 1e-300), s.goal
+        fall, goal = (s.value - value) / max(total_spread(x), 1e-300), s.goal
         if ranked is not None:
             goal = ranked.targets(x)
             move = moves(goal, x, False)[1]
-        return Places(x, value, fall if s.optimality < np.inf else LATER, move / len(x), goal)
+        fall = fall if s.optimality < np.inf else LATER
+        return Places(x=x, value=value, optimality=fall, following=move / len(x), goal=goal)
 
-    return iterate(Places(start, value, np.inf, move / len(start), goal), step, tol, max_iter, report)
+    begin = Places(x=start, value=value, optimality=np.inf, following=move / len(start), goal=goal)
+    return iterate(begin, step, tol, max_iter, report)
 
 
 def least_squares_of_squares(

@@ -87,8 +87,8 @@ def pair_pass(turn: Array, size: int, Z: Array, i: Array, j: Array, out: Array) 
 
 def warm() -> None:
     """Compile."""
-    from didact.engines.spectral.stress import Ranked, moves
+    from didact.engines.spectral.stress import PairOrder, moves
 
     D = np.array([[0.0, 1.0], [1.0, 0.0]])
     moves(D, np.eye(2), False)
-    Ranked.of(D).targets(np.eye(2))
+    PairOrder.of(D).targets(np.eye(2))
