@@ -21,7 +21,7 @@ from didact.core.parameters import above, at_least, attr, one_of, param, random_
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.embedding.elastic import elastic_embedding, new_elastic
-from didact.engines.embedding.starts import SMALL
+from didact.engines.embedding.starts import SMALL_START
 from didact.engines.neighbors import Index
 from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
@@ -118,7 +118,7 @@ class ElasticEmbedding(_Embedding):
         """Find places for the rows X; y is not used."""
         rows = finite_rows(self, X)
         check_rows(self, rows)
-        W, Y = self._springs(rows), start_of(self, rows) / (SMALL if isinstance(self.init, str) else 1.0)
+        W, Y = self._springs(rows), start_of(self, rows) / (SMALL_START if isinstance(self.init, str) else 1.0)
         force = self.repulsion / (rows.shape[0] - 1)
         with FitProgress(self, self.max_iter, X=X, attributes=lambda x: self._fitted(x, rows)) as progress:
             result = elastic_embedding(W, Y, force, self.tol, self.max_iter, progress.report)

@@ -21,7 +21,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import above, at_least, attr, between, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
-from didact.engines.embedding.descent import ArrayMotion, Moving, TreeMotion, embed
+from didact.engines.embedding.descent import ArrayMotion, Moving, Schedule, TreeMotion, embed
 from didact.engines.embedding.new_points import place_new
 from didact.engines.embedding.pairs import pair_gradient
 from didact.engines.neighbors import Index
@@ -148,20 +148,21 @@ class TSNE(_Embedding):
         check_rows(self, rows)
         self.learning_rate_ = learning_rate(self.learning_rate, rows.shape[0], self.early_exaggeration)
         with FitProgress(self, None, X=X, attributes=lambda Y: self._fitted(Y, rows)) as progress:
-            result = embed(
-                self._points(rows),
-                rate=self.learning_rate_,
-                exaggeration=self.early_exaggeration,
-                max_iter=self.max_iter,
-                patience=self.n_iter_without_progress,
-                min_grad_norm=self.min_grad_norm,
-                report=progress.report if progress.listened else None,
-            )
+            result = embed(self._points(rows), self._schedule(), progress.report if progress.listened else None)
         if result.status == "not finite":
             raise ParameterError("The places are no longer finite: take a smaller learning_rate.")
         self.__dict__.update(self._fitted(result.x, rows))
         self.kl_divergence_, self.n_iter_ = float(result.value), result.n_iter
         return self
+
+    def _schedule(self) -> Schedule:
+        return Schedule(
+            rate=self.learning_rate_,
+            exaggeration=self.early_exaggeration,
+            max_iter=self.max_iter,
+            patience=self.n_iter_without_progress,
+            min_grad_norm=self.min_grad_norm,
+        )
 
     def _points(self, X: Any) -> Moving:
         """The affinities and the start of the rows, ready to move; sets the index."""
