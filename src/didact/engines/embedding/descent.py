@@ -75,9 +75,8 @@ def empty_division(n: int, d: int) -> Division:
 
 def new_lists(d: int) -> Lists:
     """What a thread works with."""
-    B, T, Q = (
-        np.zeros((rows, many), np.float32) for rows, many in ((d, LIST_ROOM), (2, LIST_ROOM), (d, GROUP_POINTS + 1))
-    )
+    shapes = (d, LIST_ROOM), (2, LIST_ROOM), (d, GROUP_POINTS + 1)
+    B, T, Q = (np.zeros(shape, np.float32) for shape in shapes)
     return Lists(
         stack=np.zeros((2, 64), np.int64), B=B, M=B[0].copy(), T=T, Q=Q, ones=np.ones(GROUP_POINTS + 1, np.float32),
         F=np.zeros((d + 1, GROUP_POINTS + 1)), box=np.zeros((3, d)),
@@ -190,12 +189,12 @@ def embed(points: Moving, how: Schedule, report: Callable[[int, float, Any], boo
     With a report, it is called after each step; that changes no step.
     """
     history: list[Any] = []
-    done, status, best, best_at = 0, "iteration limit", np.inf, 0
+    done, status = 0, ""
     for end, more, momentum, wait in (
         (min(EXPLORING, how.max_iter), how.exaggeration, FEW, EXPLORING),
         (how.max_iter, 1.0, MUCH, how.patience),
     ):
-        best, best_at = np.inf, done
+        status, best, best_at = "iteration limit", np.inf, done
         while done < end:
             some = min(CHECKED - done % CHECKED, end - done) if report is None else 1
             seen = points.advance(some, more, momentum, how.rate)
