@@ -85,13 +85,13 @@ class ElasticEmbedding(_Embedding):
     perplexity: float = param(30.0, above(0), "Roughly the number of neighbours of a row; less than n_samples.")
     tol: float = param(1e-5, at_least(0), "The fit ends when a step lowers the energy by less than this share.")
     max_iter: int = param(500, whole(1), "Most steps.")
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    init: Any = init_param()
     random_state: Any = param(None, random_state, "Seed of random places and of Lanczos' start.")
     method: str = param(
         "nearest", one_of("nearest", "exact"), "Springs between the 3·perplexity nearest rows, or between all."
     )
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    init: Any = init_param()
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Places of the fitted rows."),

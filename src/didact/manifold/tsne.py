@@ -108,14 +108,14 @@ class TSNE(_Embedding):
         300, whole(-1), "Steps without a lower divergence after which the descent ends; looked at every 50 steps."
     )
     min_grad_norm: float = param(1e-7, at_least(0), "The length of the gradient below which the descent ends.")
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    init: Any = init_param()
     random_state: Any = param(None, random_state, "Seed of random places and of Lanczos' start.")
     method: str = param("barnes_hut", one_of("barnes_hut", "exact"), "How the repulsion is summed.")
     angle: float = param(
         0.5, between(0, 1), "The widest angle at which a node of the tree counts as one point; 0: no node does."
     )
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    init: Any = init_param()
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Places of the fitted rows."),
