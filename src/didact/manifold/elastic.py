@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.errors import InputError
 from didact.core.estimator import report_convergence
 from didact.core.parameters import above, at_least, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -27,6 +26,7 @@ from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
     all_affinities,
     check_rows,
+    fitted_places,
     index_of,
     init_param,
     metric_param,
@@ -39,10 +39,9 @@ from didact.manifold.neighbor_embedding import (
 
 def new_places(X: Any, index: Index, Y: Array, perplexity: float, repulsion: float) -> Array:
     """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
-    if Y.shape[0] != index.n_rows:
-        raise InputError("embedding_ makes no sense: it must have one row for each fitted row.")
+    Y = fitted_places(Y, index)
     rows, P, known = new_affinities(X, index, perplexity)
-    found = new_elastic(Y.astype(np.float64), rows, P, repulsion / (len(Y) - 1))
+    found = new_elastic(Y, rows, P, repulsion / (len(Y) - 1))
     found[known] = Y[rows[known, 0]]
     return in_type(found, X)
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.backend import is_tensor, like, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import ParameterError
 from didact.core.parameters import above, at_least, attr, between, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
@@ -29,6 +29,7 @@ from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
     all_affinities,
     check_rows,
+    fitted_places,
     index_of,
     init_param,
     metric_param,
@@ -53,10 +54,9 @@ def freedom_of(d: int) -> int:
 
 def new_places(X: Any, index: Index, Y: Array, perplexity: float, angle: float) -> Any:
     """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
-    if Y.shape[0] != index.n_rows:
-        raise InputError("embedding_ makes no sense: it must have one row for each fitted row.")
+    Y = fitted_places(Y, index)
     rows, P, known = new_affinities(X, index, perplexity)
-    found = place_new(Y.astype(np.float64), rows, P, angle, freedom_of(Y.shape[1]))
+    found = place_new(Y, rows, P, angle, freedom_of(Y.shape[1]))
     found[known] = Y[rows[known, 0]]
     return like(in_type(found, X), X) if is_tensor(X) else in_type(found, X)
 
