@@ -3,8 +3,8 @@
 Answers are the same when the divergences, computed alike for all, differ by at most 0.03. Ours and scikit-learn's make
 1000 steps, openTSNE 750.
 
-Limits: a step at 5,000 rows sums some 650,000 attractions, of 2 ns each on one core, and by the tree some 800 repulsions
-a point, of 0.3 ns: 2.5 ms, or 2.5 s for 1000 steps.
+Limits: a step at 5,000 rows sums some 650,000 attractions, of 2 ns each on one core, and by the tree some 800
+repulsions a point, of 0.3 ns: 2.5 ms, or 2.5 s for 1000 steps.
 """
 
 from pathlib import Path

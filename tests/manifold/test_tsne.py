@@ -120,6 +120,14 @@ def test_files_keep_new_places(tmp_path):
     np.testing.assert_array_equal(again.transform(digits(70)), model.transform(digits(70)))
 
 
+def test_forged_places_are_refused():
+    model = TSNE(perplexity=5.0, max_iter=250, random_state=0).fit(digits(30))
+    for forged in (model.embedding_[:-1], model.embedding_[:, 0], model.embedding_.astype(int)):
+        model.embedding_ = forged
+        with pytest.raises(InputError, match="embedding_"):
+            model.transform(digits(35))
+
+
 def test_rows_that_are_all_equal():
     assert np.isfinite(TSNE(perplexity=3.0, max_iter=250).fit_transform(np.ones((12, 3)))).all()
 

@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.errors import InputError
 from didact.core.estimator import report_convergence
 from didact.core.parameters import above, at_least, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.embedding.elastic import elastic_embedding, new_elastic
-from didact.engines.embedding.starts import SMALL
+from didact.engines.embedding.starts import SMALL_START
 from didact.engines.neighbors import Index
 from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
     all_affinities,
     check_rows,
+    fitted_places,
     index_of,
     init_param,
     metric_param,
@@ -39,10 +39,9 @@ from didact.manifold.neighbor_embedding import (
 
 def new_places(X: Any, index: Index, Y: Array, perplexity: float, repulsion: float) -> Array:
     """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
-    if Y.shape[0] != index.n_rows:
-        raise InputError("embedding_ makes no sense: it must have one row for each fitted row.")
+    Y = fitted_places(Y, index)
     rows, P, known = new_affinities(X, index, perplexity)
-    found = new_elastic(Y.astype(np.float64), rows, P, repulsion / (len(Y) - 1))
+    found = new_elastic(Y, rows, P, repulsion / (len(Y) - 1))
     found[known] = Y[rows[known, 0]]
     return in_type(found, X)
 
@@ -85,13 +84,13 @@ class ElasticEmbedding(_Embedding):
     perplexity: float = param(30.0, above(0), "Roughly the number of neighbours of a row; less than n_samples.")
     tol: float = param(1e-5, at_least(0), "The fit ends when a step lowers the energy by less than this share.")
     max_iter: int = param(500, whole(1), "Most steps.")
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    init: Any = init_param()
     random_state: Any = param(None, random_state, "Seed of random places and of Lanczos' start.")
     method: str = param(
         "nearest", one_of("nearest", "exact"), "Springs between the 3·perplexity nearest rows, or between all."
     )
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    init: Any = init_param()
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Places of the fitted rows."),
@@ -118,7 +117,7 @@ class ElasticEmbedding(_Embedding):
         """Find places for the rows X; y is not used."""
         rows = finite_rows(self, X)
         check_rows(self, rows)
-        W, Y = self._springs(rows), start_of(self, rows) / (SMALL if isinstance(self.init, str) else 1.0)
+        W, Y = self._springs(rows), start_of(self, rows) / (SMALL_START if isinstance(self.init, str) else 1.0)
         force = self.repulsion / (rows.shape[0] - 1)
         with FitProgress(self, self.max_iter, X=X, attributes=lambda x: self._fitted(x, rows)) as progress:
             result = elastic_embedding(W, Y, force, self.tol, self.max_iter, progress.report)

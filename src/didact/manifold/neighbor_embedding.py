@@ -125,6 +125,13 @@ def start_of(model: Any, X: Any) -> Array:
     return Y
 
 
+def fitted_places(Y: Any, index: Index) -> Array:
+    """The places of the fitted rows in double precision; those of a forged file are refused."""
+    if not isinstance(Y, np.ndarray) or Y.dtype.kind != "f" or Y.ndim != 2 or Y.shape[0] != index.n_rows:
+        raise InputError("embedding_ makes no sense: it must hold one place for each fitted row.")
+    return np.array(Y, np.float64, order="C")
+
+
 def new_affinities(X: Any, index: Index, perplexity: float) -> tuple[Array, Array, Array]:
     """Neighbours of new rows among the fitted ones, affinities, and whether the nearest is the row itself."""
     distances, rows = index.nearest(ready_rows(X), neighbor_count(min(perplexity, NEW_PERPLEXITY), index.n_rows))

@@ -35,7 +35,7 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
     >>> import numpy as np
     >>> from didact.manifold import trustworthiness
     >>> X = np.arange(12.0)[:, None]
-    >>> trustworthiness(X, X ** 3, n_neighbors=2)
+    >>> trustworthiness(X, 5.0 - 2.0 * X, n_neighbors=2)
     1.0
     """
     rows, places = dense(X, np.float64), dense(X_embedded, np.float64)

@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.backend import is_tensor, like, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import ParameterError
 from didact.core.parameters import above, at_least, attr, between, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
-from didact.engines.embedding.descent import ArrayMotion, Moving, TreeMotion, embed
+from didact.engines.embedding.descent import ArrayMotion, Moving, Schedule, TreeMotion, embed
 from didact.engines.embedding.new_points import place_new
 from didact.engines.embedding.pairs import pair_gradient
 from didact.engines.neighbors import Index
@@ -29,6 +29,7 @@ from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
     all_affinities,
     check_rows,
+    fitted_places,
     index_of,
     init_param,
     metric_param,
@@ -53,10 +54,9 @@ def freedom_of(d: int) -> int:
 
 def new_places(X: Any, index: Index, Y: Array, perplexity: float, angle: float) -> Any:
     """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
-    if Y.shape[0] != index.n_rows:
-        raise InputError("embedding_ makes no sense: it must have one row for each fitted row.")
+    Y = fitted_places(Y, index)
     rows, P, known = new_affinities(X, index, perplexity)
-    found = place_new(Y.astype(np.float64), rows, P, angle, freedom_of(Y.shape[1]))
+    found = place_new(Y, rows, P, angle, freedom_of(Y.shape[1]))
     found[known] = Y[rows[known, 0]]
     return like(in_type(found, X), X) if is_tensor(X) else in_type(found, X)
 
@@ -108,14 +108,14 @@ class TSNE(_Embedding):
         300, whole(-1), "Steps without a lower divergence after which the descent ends; looked at every 50 steps."
     )
     min_grad_norm: float = param(1e-7, at_least(0), "The length of the gradient below which the descent ends.")
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    init: Any = init_param()
     random_state: Any = param(None, random_state, "Seed of random places and of Lanczos' start.")
     method: str = param("barnes_hut", one_of("barnes_hut", "exact"), "How the repulsion is summed.")
     angle: float = param(
         0.5, between(0, 1), "The widest angle at which a node of the tree counts as one point; 0: no node does."
     )
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    init: Any = init_param()
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Places of the fitted rows."),
@@ -148,20 +148,21 @@ class TSNE(_Embedding):
         check_rows(self, rows)
         self.learning_rate_ = learning_rate(self.learning_rate, rows.shape[0], self.early_exaggeration)
         with FitProgress(self, None, X=X, attributes=lambda Y: self._fitted(Y, rows)) as progress:
-            result = embed(
-                self._points(rows),
-                rate=self.learning_rate_,
-                exaggeration=self.early_exaggeration,
-                max_iter=self.max_iter,
-                patience=self.n_iter_without_progress,
-                min_grad_norm=self.min_grad_norm,
-                report=progress.report if progress.listened else None,
-            )
+            result = embed(self._points(rows), self._schedule(), progress.report if progress.listened else None)
         if result.status == "not finite":
             raise ParameterError("The places are no longer finite: take a smaller learning_rate.")
         self.__dict__.update(self._fitted(result.x, rows))
         self.kl_divergence_, self.n_iter_ = float(result.value), result.n_iter
         return self
+
+    def _schedule(self) -> Schedule:
+        return Schedule(
+            rate=self.learning_rate_,
+            exaggeration=self.early_exaggeration,
+            max_iter=self.max_iter,
+            patience=self.n_iter_without_progress,
+            min_grad_norm=self.min_grad_norm,
+        )
 
     def _points(self, X: Any) -> Moving:
         """The affinities and the start of the rows, ready to move; sets the index."""

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import didact
 from didact.core.threads import serial
 from didact.engines.embedding.affinities import conditional, joint, joint_dense, joint_table
-from didact.engines.embedding.descent import ArrayMotion, TreeMotion, embed
+from didact.engines.embedding.descent import ArrayMotion, Schedule, TreeMotion, embed
 from didact.engines.embedding.new_points import place_new
 from didact.engines.embedding.pairs import pair_gradient, squared_distances
 from didact.engines.embedding.starts import principal_start
@@ -179,12 +179,12 @@ def test_array_code_takes_the_same_steps():
 def test_descent_ends_when_the_gradient_vanishes():
     rng = np.random.default_rng(6)
     points = ArrayMotion(pair_gradient(affinities(30, rng), 1), rng.normal(size=(30, 2)) * 1e-4)
-    how = {"rate": 5.0, "exaggeration": 2.0, "patience": 300}
-    result = embed(points, max_iter=5000, min_grad_norm=1e-3, **how)
+    how = Schedule(rate=5.0, exaggeration=2.0, max_iter=5000, patience=300, min_grad_norm=1e-3)
+    result = embed(points, how)
     assert result.status == "converged"
     assert result.n_iter < 5000
     assert result.n_iter % 50 == 0
-    quick = embed(points, max_iter=250, min_grad_norm=0.0, **how)
+    quick = embed(points, how._replace(max_iter=250, min_grad_norm=0.0))
     assert quick.n_iter == 250
     assert quick.status == "iteration limit"
 

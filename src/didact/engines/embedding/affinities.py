@@ -11,9 +11,9 @@ from didact.core.typing import Array
 from didact.engines.embedding.affinities_loops import calibrate_pass
 from didact.engines.embedding.tuning import TILE_NUMBERS
 
-PIECE_NUMBERS = 1 << 14  # of rows that a thread takes at a time
+AFFINITY_NUMBERS = 1 << 14  # of rows that a thread takes at a time
 NEIGHBORS = 3  # times the perplexity: beyond, a Gaussian of that perplexity has nothing left
-HALVINGS = 64
+ENTROPY_HALVINGS = 64
 
 
 def neighbor_count(perplexity: float, most: int) -> int:
@@ -28,7 +28,7 @@ def conditional(squared: Array, perplexity: float) -> Array:
     array([[0.33, 0.33, 0.33]])
     """
     n, k = squared.shape
-    edges = np.unique(np.append(np.arange(0, n, max(1, PIECE_NUMBERS // k)), n))
+    edges = np.unique(np.append(np.arange(0, n, max(1, AFFINITY_NUMBERS // k)), n))
     target = float(np.log(perplexity))
     share_pieces(len(edges) - 1, lambda turn: calibrate_pass(turn, edges, target, squared))
     return squared
@@ -80,7 +80,7 @@ def _halved(xp: Any, D: Any, first: int, perplexity: float) -> Any:
     plain = plain / xp.where(unit > 0, unit, xp.ones_like(unit))
     low, high = xp.full_like(unit, -40.0), xp.full_like(unit, 40.0)
     E = xp.zeros_like(D)
-    for _ in range(HALVINGS):
+    for _ in range(ENTROPY_HALVINGS):
         a = 0.5 * (low + high)
         E = xp.where(others, xp.exp(-xp.exp(a) * plain), xp.zeros_like(D))
         s = xp.sum(E, axis=1, keepdims=True)

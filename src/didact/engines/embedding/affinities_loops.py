@@ -19,8 +19,8 @@ from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
 from didact.parts.exp_loops import exp1
 
-STEPS = 100  # most evaluations of a row
-CLOSE = 1e-12  # of entropies that count as equal
+EVALUATIONS = 100  # most evaluations of a row
+SAME_ENTROPY = 1e-12  # of entropies that count as equal
 WIDEST, NARROWEST = -700.0, 700.0  # bounds of a
 
 
@@ -51,13 +51,13 @@ def calibrate(d: Array, target: float) -> None:
         return
     unit = total / k
     low, high, a = WIDEST, NARROWEST, 0.0
-    for _ in range(STEPS):
+    for _ in range(EVALUATIONS):
         beta = np.exp(a)
         s, m, v = weighted_sums(d, beta / unit, 1.0 / unit)
         mean = m / s
         H = np.log(s) + beta * mean
         gap = H - target
-        if abs(gap) <= CLOSE or high - low < CLOSE:
+        if abs(gap) <= SAME_ENTROPY or high - low < SAME_ENTROPY:
             break
         if gap > 0.0:
             low = a
@@ -69,7 +69,7 @@ def calibrate(d: Array, target: float) -> None:
             # Far from any bound, steps of some size; a bisection of 1400 would take long.
             new = min(a + 5.0, 0.5 * (a + high)) if gap > 0.0 else max(a - 5.0, 0.5 * (a + low))
         a = new
-    finish(d, np.exp(a) / unit)
+    weigh(d, np.exp(a) / unit)
 
 
 @jit_unmanaged(fastmath=REASSOCIATE)
@@ -86,7 +86,7 @@ def weighted_sums(d: Array, beta: float, scale: float) -> tuple[float, float, fl
 
 
 @jit_unmanaged(fastmath=REASSOCIATE)
-def finish(d: Array, beta: float) -> None:
+def weigh(d: Array, beta: float) -> None:
     """The affinities of one row, which sum to 1."""
     s = 0.0
     for j in range(d.shape[0]):

@@ -20,19 +20,19 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.embedding.descent_loops import (
     DIVIDE,
-    DONE,
     GAIN_DOWN,
     GAIN_UP,
     LEAST_GAIN,
-    SIDE,
-    STEP,
+    NOW_DONE,
+    NOW_SIDE,
+    NOW_STEP,
     Graph,
     Motion,
     Stage,
-    descend,
+    descend_together,
 )
-from didact.engines.embedding.tree_loops import ROOM, Division, Lists
-from didact.engines.embedding.tuning import GROUP, LEAF, LOOK_ROWS, TASK_ROWS, TASKS, WORK
+from didact.engines.embedding.tree_loops import LIST_ROOM, Division, Lists
+from didact.engines.embedding.tuning import GROUP_POINTS, LEAF_POINTS, LOOK_ROWS, TASK_POINTS, TASKS, WORK
 from didact.engines.loop.result import Result
 
 EXPLORING = 250  # steps with exaggeration
@@ -66,18 +66,20 @@ class Moving(Protocol):
 
 def empty_division(n: int, d: int) -> Division:
     """Room for a division of n points."""
-    levels = max(0, int(np.ceil(np.log2(max(n, 1) / LEAF))))
+    levels = max(0, int(np.ceil(np.log2(max(n, 1) / LEAF_POINTS))))
     nodes = (2 << levels) - 1
-    boxes = (np.zeros((nodes, d)) for _ in range(3))
-    return Division(levels, np.arange(n), np.zeros(n), np.zeros((d, n)), *boxes)
+    low, high, mean = (np.zeros((nodes, d)) for _ in range(3))
+    S, keys = np.zeros((d, n)), np.zeros(n)
+    return Division(levels=levels, order=np.arange(n), keys=keys, S=S, low=low, high=high, mean=mean)
 
 
 def new_lists(d: int) -> Lists:
     """What a thread works with."""
-    B, T, Q = (np.zeros((rows, many), np.float32) for rows, many in ((d, ROOM), (2, ROOM), (d, GROUP + 1)))
+    shapes = (d, LIST_ROOM), (2, LIST_ROOM), (d, GROUP_POINTS + 1)
+    B, T, Q = (np.zeros(shape, np.float32) for shape in shapes)
     return Lists(
-        stack=np.zeros((2, 64), np.int64), B=B, M=B[0].copy(), T=T, Q=Q, ones=np.ones(GROUP + 1, np.float32),
-        F=np.zeros((d + 1, GROUP + 1)), box=np.zeros((3, d)),
+        stack=np.zeros((2, 64), np.int64), B=B, M=B[0].copy(), T=T, Q=Q, ones=np.ones(GROUP_POINTS + 1, np.float32),
+        F=np.zeros((d + 1, GROUP_POINTS + 1)), box=np.zeros((3, d)),
     )  # fmt: skip
 
 
@@ -88,8 +90,8 @@ class TreeMotion:
         n, d = Y.shape
         self.tree, self.angle, self.freedom = empty_division(n, d), float(angle), int(freedom)
         levels = self.tree.levels
-        self.top = min(levels, max(0, int(np.log2(max(min(n // TASK_ROWS, TASKS), 1)))))
-        self.group = max(self.top, levels - int(np.log2(GROUP // LEAF)))
+        self.top = min(levels, max(0, int(np.log2(max(min(n // TASK_POINTS, TASKS), 1)))))
+        self.group = max(self.top, levels - int(np.log2(GROUP_POINTS // LEAF_POINTS)))
         self.graph = Graph(P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data.astype(np.float32))
         self.constant = float((P.data * np.log(P.data)).sum())
         self.motion = Motion(
@@ -110,7 +112,7 @@ class TreeMotion:
     @property
     def places(self) -> Array:
         """Where the points are."""
-        return self.motion.Y[self.motion.now[SIDE]]
+        return self.motion.Y[self.motion.now[NOW_SIDE]]
 
     def advance(self, steps: int, exaggeration: float, momentum: float, rate: float) -> Look:
         """Make some steps; calls of the loop are short, so that they can be interrupted."""
@@ -136,10 +138,10 @@ class TreeMotion:
             top=self.top, group=self.group, angle=self.angle, freedom=self.freedom, exaggeration=float(exaggeration),
             momentum=float(momentum), rate=float(rate), steps=int(steps), moving=moving,
         )  # fmt: skip
-        self.motion.now[DONE] = 0
-        self.motion.board[:] = new_board(1 if self.motion.now[STEP] == DIVIDE else 1 << self.top)
+        self.motion.now[NOW_DONE] = 0
+        self.motion.board[:] = new_board(1 if self.motion.now[NOW_STEP] == DIVIDE else 1 << self.top)
         try:
-            parallel_map(lambda room: descend(self.tree, self.graph, self.motion, stage, room), self.rooms)
+            parallel_map(lambda room: descend_together(self.tree, self.graph, self.motion, stage, room), self.rooms)
         except BaseException:
             stop_all(self.motion.board)
             raise
@@ -171,30 +173,31 @@ class ArrayMotion:
         return Look(float(value), float(namespace(g).sum(g * g)) ** 0.5)
 
 
-def embed(
-    points: Moving,
-    *,
-    rate: float,
-    exaggeration: float,
-    max_iter: int,
-    patience: int,
-    min_grad_norm: float,
-    report: Callable[[int, float, Any], bool] | None = None,
-) -> Result:
+class Schedule(NamedTuple):
+    """How a descent goes, and when it ends."""
+
+    rate: float
+    exaggeration: float
+    max_iter: int
+    patience: int
+    min_grad_norm: float
+
+
+def embed(points: Moving, how: Schedule, report: Callable[[int, float, Any], bool] | None = None) -> Result:
     """Both parts of the descent; the value is the divergence of the embedding that is returned.
 
     With a report, it is called after each step; that changes no step.
     """
     history: list[Any] = []
-    done, status, best, best_at = 0, "iteration limit", np.inf, 0
+    done, status = 0, ""
     for end, more, momentum, wait in (
-        (min(EXPLORING, max_iter), exaggeration, FEW, EXPLORING),
-        (max_iter, 1.0, MUCH, patience),
+        (min(EXPLORING, how.max_iter), how.exaggeration, FEW, EXPLORING),
+        (how.max_iter, 1.0, MUCH, how.patience),
     ):
-        best, best_at = np.inf, done
+        status, best, best_at = "iteration limit", np.inf, done
         while done < end:
             some = min(CHECKED - done % CHECKED, end - done) if report is None else 1
-            seen = points.advance(some, more, momentum, rate)
+            seen = points.advance(some, more, momentum, how.rate)
             done += some
             if not np.isfinite(seen.value):
                 return Result(points.places, seen.value, done, "not finite", seen.length, history)
@@ -203,7 +206,7 @@ def embed(
             if done % CHECKED and done < end:
                 continue
             history.append(seen.value)
-            if seen.length <= min_grad_norm:
+            if seen.length <= how.min_grad_norm:
                 status = "converged"
                 break
             if seen.value < best:
@@ -211,7 +214,7 @@ def embed(
             elif done - best_at > wait:
                 status = "no progress"
                 break
-        if end == max_iter:
+        if end == how.max_iter:
             break
     last = points.look()
     return Result(points.places, last.value, done, status, last.length, history)

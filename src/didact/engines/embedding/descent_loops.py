@@ -6,10 +6,10 @@ r"""Steps of t-SNE's descent by threads that stay in compiled code.
 with the exaggeration a; steps have momentum and a gain for each coordinate, which grows while its steps keep their
 direction (Jacobs). The tasks of each step of the descent (see `didact.core.jit.atomics`)::
 
-    DIVIDE   one          divide the points down to a level, every REBUILD steps
-    MEASURE  a subtree    divide what is below, or leave it; copy the points, boxes and means
-    REPEL    a subtree    sums over the tree for its groups, and their share of Z
-    MOVE     a subtree    attraction by the neighbours, the gradient, the step
+    DIVIDE       one          divide the points down to a level, every REBUILD steps
+    MEASURE      a subtree    divide what is below, or leave it; copy the points, boxes and means
+    REPEL        a subtree    sums over the tree for its groups, and their share of Z
+    MOVE_POINTS  a subtree    attraction by the neighbours, the gradient, the step
 
 Layout::
 
@@ -28,9 +28,9 @@ from didact.core.jit import REASSOCIATE, jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.embedding.tree_loops import (
-    ONE,
-    ROOM,
-    ZERO,
+    LIST_ROOM,
+    ONE_SINGLE,
+    ZERO_SINGLE,
     Division,
     Lists,
     divide_below,
@@ -43,8 +43,8 @@ from didact.engines.embedding.tuning import REBUILD
 from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.exp_loops import log1
 
-DIVIDE, MEASURE, REPEL, MOVE = range(4)
-STEP, SIDE, DONE, FRESH, TOTAL = range(5)  # places in `now`
+DIVIDE, MEASURE, REPEL, MOVE_POINTS = range(4)
+NOW_STEP, NOW_SIDE, NOW_DONE, NOW_FRESH, NOW_TOTAL = range(5)  # places in `now`
 GAIN_UP, GAIN_DOWN, LEAST_GAIN = 0.2, 0.8, 0.01
 LEAST_SUM = 1e-30  # of points so far apart that no force is left
 
@@ -86,7 +86,7 @@ class Stage(NamedTuple):
 
 
 @jit_unmanaged
-def descend(tree: Division, graph: Graph, motion: Motion, stage: Stage, lists: Lists) -> None:
+def descend_together(tree: Division, graph: Graph, motion: Motion, stage: Stage, lists: Lists) -> None:
     """What each thread does, until all steps are made."""
     board, now = motion.board, motion.now
     while True:
@@ -96,11 +96,11 @@ def descend(tree: Division, graph: Graph, motion: Motion, stage: Stage, lists: L
         if not is_task(ticket):
             wait_for_step(board, ticket)
             continue
-        k, step, Y = task_of(ticket), now[STEP], motion.Y[now[SIDE]]
+        k, step, Y = task_of(ticket), now[NOW_STEP], motion.Y[now[NOW_SIDE]]
         if step == DIVIDE:
             divide_top(Y, tree, stage.top)
         elif step == MEASURE:
-            if now[FRESH] != 0:
+            if now[NOW_FRESH] != 0:
                 divide_below(Y, tree, stage.top, k)
             measure_below(Y, tree, stage.top, k)
         elif step == REPEL:
@@ -108,16 +108,16 @@ def descend(tree: Division, graph: Graph, motion: Motion, stage: Stage, lists: L
         else:
             move_subtree(k, tree, graph, motion, stage, lists)
         if is_last(board, ticket):
-            post(board, prepare(tree, motion, stage))
+            post(board, next_stage_step(tree, motion, stage))
 
 
 @jit_unmanaged
-def prepare(tree: Division, motion: Motion, stage: Stage) -> int:
+def next_stage_step(tree: Division, motion: Motion, stage: Stage) -> int:
     """Sum up what the tasks of a step have left, and begin the next one: its number of tasks, 0 at the end."""
     now, tasks = motion.now, 1 << stage.top
-    step = now[STEP]
+    step = now[NOW_STEP]
     if step == DIVIDE:
-        now[FRESH] = 1
+        now[NOW_FRESH] = 1
     elif step == MEASURE:
         measure_top(tree, stage.top)
     else:
@@ -128,17 +128,17 @@ def prepare(tree: Division, motion: Motion, stage: Stage) -> int:
                     motion.totals[c] += motion.parts[k, c]
     if step == REPEL:
         motion.totals[0] = max(motion.totals[0], LEAST_SUM)
-    if step < MOVE:
-        now[STEP] = step + 1
+    if step < MOVE_POINTS:
+        now[NOW_STEP] = step + 1
         return tasks
-    now[SIDE] = (now[SIDE] + stage.moving) % 2
-    now[DONE] += 1
-    now[TOTAL] += stage.moving
-    now[FRESH] = 0
-    now[STEP] = DIVIDE if now[TOTAL] % REBUILD == 0 else MEASURE
-    if now[DONE] >= stage.steps:
+    now[NOW_SIDE] = (now[NOW_SIDE] + stage.moving) % 2
+    now[NOW_DONE] += 1
+    now[NOW_TOTAL] += stage.moving
+    now[NOW_FRESH] = 0
+    now[NOW_STEP] = DIVIDE if now[NOW_TOTAL] % REBUILD == 0 else MEASURE
+    if now[NOW_DONE] >= stage.steps:
         return 0
-    return 1 if now[STEP] == DIVIDE else tasks
+    return 1 if now[NOW_STEP] == DIVIDE else tasks
 
 
 @jit_unmanaged
@@ -158,11 +158,11 @@ def repel_subtree(k: int, tree: Division, motion: Motion, stage: Stage, lists: L
 @jit_unmanaged
 def move_subtree(k: int, tree: Division, graph: Graph, motion: Motion, stage: Stage, lists: Lists) -> None:
     """The gradient for the points of a subtree, and their step."""
-    n, d, side = tree.order.shape[0], tree.S.shape[0], motion.now[SIDE]
+    n, d, side = tree.order.shape[0], tree.S.shape[0], motion.now[NOW_SIDE]
     Y, new, pull = motion.Y[side], motion.Y[1 - side], lists.box[0]
     factor = 2.0 * (stage.freedom + 1.0) / stage.freedom
     length, logs = 0.0, 0.0
-    wanted = stage.moving == 0 or motion.now[DONE] + 1 == stage.steps
+    wanted = stage.moving == 0 or motion.now[NOW_DONE] + 1 == stage.steps
     for at in range(edge(n, tree.levels, stage.top, k), edge(n, tree.levels, stage.top, k + 1)):
         i = tree.order[at]
         logs += attract(Y, i, graph, stage.freedom, wanted, lists, pull)
@@ -188,8 +188,8 @@ def attract(Y: Array, i: int, graph: Graph, freedom: int, wanted: bool, lists: L
     d, logs = Y.shape[1], 0.0
     for c in range(d):
         pull[c] = 0.0
-    for start in range(graph.indptr[i], graph.indptr[i + 1], ROOM):
-        count = min(graph.indptr[i + 1] - start, ROOM)
+    for start in range(graph.indptr[i], graph.indptr[i + 1], LIST_ROOM):
+        count = min(graph.indptr[i + 1] - start, LIST_ROOM)
         if d == 2:
             take_plane(Y, i, graph.indices, start, count, lists.B)
         else:
@@ -227,11 +227,11 @@ def add_pull(B: Array, values: Array, start: int, count: int, d: int, freedom: i
 
     No loop both sums and stores: such a loop has a second form for arrays side by side in memory, which sums otherwise.
     """
-    inverse = ONE / np.float32(freedom)
+    inverse = ONE_SINGLE / np.float32(freedom)
     if d == 2:
-        x, y = ZERO, ZERO
+        x, y = ZERO_SINGLE, ZERO_SINGLE
         for k in range(count):
-            T[0, k] = ONE + (B[0, k] * B[0, k] + B[1, k] * B[1, k]) * inverse
+            T[0, k] = ONE_SINGLE + (B[0, k] * B[0, k] + B[1, k] * B[1, k]) * inverse
         for k in range(count):
             w = values[start + k] / T[0, k]
             x += w * B[0, k]
@@ -240,14 +240,14 @@ def add_pull(B: Array, values: Array, start: int, count: int, d: int, freedom: i
         pull[1] += y
         return
     for k in range(count):
-        T[0, k] = ONE
+        T[0, k] = ONE_SINGLE
     for c in range(d):
         for k in range(count):
             T[0, k] += B[c, k] * B[c, k] * inverse
     for k in range(count):
         T[1, k] = values[start + k] / T[0, k]
     for c in range(d):
-        x = ZERO
+        x = ZERO_SINGLE
         for k in range(count):
             x += T[1, k] * B[c, k]
         pull[c] += x

@@ -27,7 +27,7 @@ from didact.engines.loop.result import Result
 from didact.engines.smoothing.kernel_sums import kernel_sums, prepare
 from didact.parts.windows import GaussianWindow
 
-SCALE = np.array([2.0])  # the window exp(−u²/2) at u² = 2d²
+UNIT_SCALE = np.array([2.0])  # the window exp(−u²/2) at u² = 2d²
 DAMPING = 1e-4  # ε in units of the mean of the diagonal of 4L⁺, which is singular
 CG_STEPS, CG_TOL = 30, 1e-2
 NEW_STEPS, NEW_RATE = 100, 0.5
@@ -36,7 +36,7 @@ TINY = 1e-300
 
 def gauss_forces(Y: Array, places: Array | None) -> tuple[Array, Array]:
     """Σ_j e^{−d²} and Σ_j e^{−d²}(q − y_j) for each place q, or (None) for each point without itself."""
-    found = kernel_sums(GaussianWindow(), prepare(Y, np.ones(len(Y)), Y), places, SCALE)
+    found = kernel_sums(GaussianWindow(), prepare(Y, np.ones(len(Y)), Y), places, UNIT_SCALE)
     total, moment = found.weight[0], found.columns[0]
     vanishing = found.nearest > 0  # sums in other units: they underflow
     total, moment = np.where(vanishing, 0.0, total), np.where(vanishing[:, None], 0.0, moment)
@@ -93,7 +93,8 @@ def elastic_embedding(
         if found is None:
             return None
         x, value, gradient = found.point
-        return _State(x, value, gradient, 2.0 * found.length, (s.value - value) / max(abs(value), TINY))
+        fall = (s.value - value) / max(abs(value), TINY)
+        return _State(x=x, value=value, gradient=gradient, length=2.0 * found.length, optimality=fall)
 
     x = np.ascontiguousarray(Y, np.float64).ravel()
     return iterate(_State(x, *objective(x)), step, tol, max_iter, report)

@@ -16,7 +16,7 @@ from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
 from didact.engines.embedding.tree_loops import Division, Lists, divide_below, measure_below, repel
 
-STEPS, MOMENTUM, RATE = 100, 0.5, 0.25  # the attraction alone would take steps of up to 1
+PLACE_STEPS, PLACE_MOMENTUM, PLACE_RATE = 100, 0.5, 0.25  # the attraction alone would take steps of up to 1
 
 
 @jit_unmanaged
@@ -51,7 +51,7 @@ def place_one(
         lists.F[c, 1] = 0.0
         for k in range(rows.shape[0]):
             y[c] += p[k] * Y[rows[k], c]
-    for _ in range(STEPS):
+    for _ in range(PLACE_STEPS):
         for c in range(d):
             lists.box[0, c], lists.box[1, c], lists.box[2, c], lists.Q[c, 0] = y[c], y[c], y[c], 0.0
         repel(tree, -1, 0, 1, angle, freedom, lists)
@@ -65,7 +65,7 @@ def place_one(
             for c in range(d):
                 lists.box[0, c] += w * (y[c] - Y[rows[k], c])
         for c in range(d):
-            lists.F[c, 1] = MOMENTUM * lists.F[c, 1] - RATE * lists.box[0, c]
+            lists.F[c, 1] = PLACE_MOMENTUM * lists.F[c, 1] - PLACE_RATE * lists.box[0, c]
             y[c] += lists.F[c, 1]
 
 

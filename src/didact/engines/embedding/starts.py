@@ -10,13 +10,13 @@ from didact.core.errors import ParameterError
 from didact.core.typing import Array
 from didact.engines.spectral.eigen import eigenpairs
 
-SMALL = 1e-4  # standard deviation of the first coordinate
-ROUNDING = 1e-14  # of numbers up to 1: rows that differ by less are equal
+SMALL_START = 1e-4  # standard deviation of the first coordinate
+EQUAL_ROWS = 1e-14  # of numbers up to 1: rows that differ by less are equal
 
 
 def random_start(n: int, d: int, rng: np.random.Generator) -> Array:
     """Gaussian places."""
-    return SMALL * rng.standard_normal((n, d))
+    return SMALL_START * rng.standard_normal((n, d))
 
 
 def principal_start(X: Any, d: int, rng: np.random.Generator) -> Array:
@@ -45,4 +45,4 @@ def principal_start(X: Any, d: int, rng: np.random.Generator) -> Array:
     values, V = eigenpairs(A, d, seed=int(rng.integers(2**31)))
     Y = right(V) if p <= n else V * np.sqrt(np.maximum(values, 0.0))
     spread = float(Y[:, 0].std())
-    return Y * (SMALL / spread) if spread > ROUNDING else random_start(n, d, rng)
+    return Y * (SMALL_START / spread) if spread > EQUAL_ROWS else random_start(n, d, rng)

@@ -31,8 +31,8 @@ from didact.core.jit import REASSOCIATE, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.neighbors.partitions.boxes_loops import divide, edge
 
-ONE, ZERO = np.float32(1.0), np.float32(0.0)
-ROOM = 1024  # entries of a list: with it a group's points stay in the first cache
+ONE_SINGLE, ZERO_SINGLE = np.float32(1.0), np.float32(0.0)
+LIST_ROOM = 1024  # entries of a list: with it a group's points stay in the first cache
 
 
 class Division(NamedTuple):
@@ -91,7 +91,7 @@ def measure_below(Y: Array, tree: Division, level: int, place: int) -> None:
             tree.low[node, c], tree.high[node, c], tree.mean[node, c] = low, high, total / max(stop - start, 1)
     for above in range(levels - 1, level - 1, -1):
         for here in range(place << (above - level), (place + 1) << (above - level)):
-            join(n, tree, above, here)
+            join_children(n, tree, above, here)
 
 
 @jit_unmanaged
@@ -99,11 +99,11 @@ def measure_top(tree: Division, levels: int) -> None:
     """Boxes and means of the nodes above a level, once those of the level are known."""
     for level in range(levels - 1, -1, -1):
         for place in range(1 << level):
-            join(tree.order.shape[0], tree, level, place)
+            join_children(tree.order.shape[0], tree, level, place)
 
 
 @jit_unmanaged
-def join(n: int, tree: Division, level: int, place: int) -> None:
+def join_children(n: int, tree: Division, level: int, place: int) -> None:
     """Box and mean of a node from those of its children."""
     node, levels = (1 << level) - 1 + place, tree.levels
     left = 2 * node + 1
@@ -150,7 +150,7 @@ def repel(
             continue
         node = (1 << level) - 1 + place
         start, stop = edge(n, levels, level, place), edge(n, levels, level, place + 1)
-        if filled + max(stop - start if level == levels else 1, 1) > ROOM:
+        if filled + max(stop - start if level == levels else 1, 1) > LIST_ROOM:
             add_list(lists, filled, points, d, freedom)
             filled = 0
         if is_small(tree, node, angle, lists.box):
@@ -163,7 +163,7 @@ def repel(
                 for k in range(start, stop):
                     lists.B[c, filled + k - start] = np.float32(tree.S[c, k] - lists.box[2, c])
             for k in range(stop - start):
-                lists.M[filled + k] = ONE
+                lists.M[filled + k] = ONE_SINGLE
             filled += stop - start
         else:
             for child in range(2):
@@ -205,10 +205,10 @@ def add_point(
 def add_plane(B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array) -> None:
     """Two columns and one degree of freedom, all in registers."""
     a, b = Q[0, i], Q[1, i]
-    x, y, z = ZERO, ZERO, ZERO
+    x, y, z = ZERO_SINGLE, ZERO_SINGLE, ZERO_SINGLE
     for k in range(first, end):
         u, v = a - B[0, k], b - B[1, k]
-        t = ONE / (ONE + (u * u + v * v))
+        t = ONE_SINGLE / (ONE_SINGLE + (u * u + v * v))
         w = M[k] * t
         z += w
         w *= t
@@ -224,9 +224,9 @@ def add_space(
     B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array
 ) -> None:  # fmt: skip
     """Any number of columns and degrees of freedom: one column after the other; no loop both sums and stores."""
-    z, inverse = ZERO, ONE / np.float32(freedom)
+    z, inverse = ZERO_SINGLE, ONE_SINGLE / np.float32(freedom)
     for k in range(first, end):
-        T[0, k] = ONE
+        T[0, k] = ONE_SINGLE
     for c in range(d):
         a = Q[c, i]
         for k in range(first, end):
@@ -239,7 +239,7 @@ def add_space(
     for k in range(first, end):
         T[1, k] *= M[k] * T[0, k]
     for c in range(d):
-        a, x = Q[c, i], ZERO
+        a, x = Q[c, i], ZERO_SINGLE
         for k in range(first, end):
             x += T[1, k] * (a - B[c, k])
         F[c, i] += x
@@ -249,7 +249,7 @@ def add_space(
 def to_factors(T: Array, first: int, end: int, freedom: int) -> None:
     """From 1 + d²/ν in the first line: t there, and k in the second."""
     for k in range(first, end):
-        T[0, k] = ONE / T[0, k]
+        T[0, k] = ONE_SINGLE / T[0, k]
         T[1, k] = T[0, k]
     if freedom % 2 == 0:
         for k in range(first, end):
