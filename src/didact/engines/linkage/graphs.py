@@ -64,7 +64,7 @@ def _shortest(distances: Distances, before: Array, starts: Array, rows: Array) -
     return edges
 
 
-def lengths(i: Array, j: Array, distances: Distances) -> Array:
+def edge_lengths(i: Array, j: Array, distances: Distances) -> Array:
     """The lengths of edges, of which those of the same i stand together."""
     starts = np.append(np.flatnonzero(np.append(True, i[1:] != i[:-1])), len(i)) if len(i) else np.zeros(1, int)
     parts = [distances(i[a : a + 1], j[a:b])[0] for a, b in pairwise(starts)]
