@@ -4,7 +4,8 @@ How many clusters
 
 Four criteria on the same rows. The elbow looks at how the sum of squares falls, the gap statistic compares it with
 draws that have no clusters, the index of Calinski and Harabasz and the silhouette weigh how far clusters are apart
-against how wide they are. The last picture shows the rows in the plane of their first two principal components.
+against how wide they are. They need not agree: the last two pictures show the rows in the plane of their first two
+principal components, with the clusters that the silhouette and the gap statistic prefer.
 """
 
 import matplotlib.pyplot as plt
@@ -23,9 +24,9 @@ for axes, criterion in zip(panels.ravel(), found):
     axes.axvline(criterion.best, color="0.5", linestyle="--", linewidth=1)
     axes.set(title=f"{criterion.criterion}:\n{criterion.best}", xlabel="number of clusters")
 points, shares = principal_plane(X)
-best = found[1]
-panels[1, 1].scatter(*points.T, c=best.labels[best.best - 1], s=10, cmap="viridis")
-panels[1, 1].set(title=f"{best.best} clusters", xlabel=f"first component, {shares[0]:.0%}")
-panels[1, 1].set_ylabel(f"second, {shares[1]:.0%}")
-panels[1, 2].axis("off")
+for axes, criterion in zip(panels[1, 1:], (found[3], found[1])):
+    labels = criterion.labels[list(criterion.n_clusters).index(criterion.best)]
+    axes.scatter(*points.T, c=labels, s=10, cmap="viridis")
+    axes.set(title=f"{criterion.best} clusters", xlabel=f"first component, {shares[0]:.0%}")
+    axes.set_ylabel(f"second, {shares[1]:.0%}")
 plt.show()

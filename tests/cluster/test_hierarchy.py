@@ -115,6 +115,19 @@ def test_a_graph_of_all_rows_restricts_nothing(X):
         assert np.allclose(whole.linkage_, free, rtol=1e-9)
 
 
+def test_a_graph_without_edges_restricts_nothing(X):
+    """The shortest edges between single rows are all edges; components of any size are joined by theirs."""
+    for linkage in LINKAGES:
+        free = AgglomerativeClustering(linkage=linkage).fit(X).linkage_
+        with pytest.warns(UserWarning, match="components of the connectivity matrix is 90"):
+            model = AgglomerativeClustering(linkage=linkage, connectivity=np.zeros((90, 90))).fit(X)
+        assert np.allclose(model.linkage_, free, rtol=1e-9)
+    three = X + 20.0 * (np.arange(90) % 3)[:, None]
+    with pytest.warns(UserWarning, match="is 3"):
+        ours = AgglomerativeClustering(2, connectivity=kneighbors_graph(three, 4), linkage="single").fit(three)
+    assert np.allclose(ours.linkage_[-2:, 2], hierarchy.linkage(three, "single")[-2:, 2], rtol=1e-12)
+
+
 def test_partial_trees_end_at_the_clusters(X):
     graph = kneighbors_graph(X, 6)
     model = AgglomerativeClustering(20, connectivity=graph, compute_full_tree=False).fit(X)

@@ -65,7 +65,7 @@ def test_sentences():
     D[1, 3] += 1
     with pytest.raises(InputError, match=r"not symmetric: entry \(1, 3\) is 3 and entry \(3, 1\) is 2"):
         KMedoids(2, metric="precomputed").fit(D)
-    with pytest.raises(InputError, match="square: this one has 4 rows and 5 columns"):
+    with pytest.raises(InputError, match=r"should be square, got matrix of shape \(4, 5\)"):
         KMedoids(2, metric="precomputed").fit(D[:4])
     with pytest.raises(InputError, match="negative"):
         KMedoids(2, metric="precomputed").fit(-np.abs(D))

@@ -40,9 +40,9 @@ from didact.core.rows.gather import dense
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.centroids.medoids import own_distances
-from didact.engines.linkage.graphs import completed, graph_tree, lengths
+from didact.engines.linkage.graphs import completed, edge_lengths, graph_tree
 from didact.engines.linkage.trees import chained, spanning_tree
-from didact.engines.linkage.triangles import lower_triangle, triangle
+from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.tables import compiled
 from didact.parts.distances import NAMES, Euclidean, distance_named
 
@@ -63,7 +63,7 @@ def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any 
         Z = spanning_tree(None if own else noun.inner, np.ascontiguousarray(table))
         Z[:, 2] = Z[:, 2] if own else noun.finish(Z[:, 2])
     else:
-        Z = chained(linkage, lower_triangle(X) if noun is None else triangle(noun, X))
+        Z = chained(linkage, lower_triangle(X) if noun is None else distance_triangle(noun, X))
     Z[:, 2] = np.ldexp(Z[:, 2], scale)
     return Z, 1
 
@@ -105,7 +105,7 @@ def _tree_along(graph: Any, X: Array, linkage: str, noun: Any) -> tuple[Array, i
             UserWarning,
             stacklevel=users_level(),
         )
-    d = np.empty(0) if linkage == "ward" else lengths(i, j, distances)
+    d = np.empty(0) if linkage == "ward" else edge_lengths(i, j, distances)
     return graph_tree(linkage, len(X), i, j, d, X), count
 
 
@@ -160,7 +160,7 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
         "2 % of the rows. The tree in `linkage_` is always whole.",
     )
     linkage: str = param("ward", one_of(*LINKAGES), "The distance of two clusters.")
-    distance_threshold: Any = param(None, [at_least(0), none], "Clusters at this distance or farther do not merge.")
+    distance_threshold: Any = param(None, [at_least(0), none], "Merging at this distance or farther do not merge.")
     compute_distances: bool = param(False, is_bool, "Whether to set `distances_` without a threshold.")
     metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
 

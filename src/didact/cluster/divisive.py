@@ -36,8 +36,8 @@ from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.centroids.medoids import own_distances
 from didact.engines.linkage.division_loops import diameter
-from didact.engines.linkage.divisions import divided, splinter_group
-from didact.engines.linkage.triangles import lower_triangle, triangle
+from didact.engines.linkage.divisions import divide_widest, splinter_group
+from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.parts.distances import NAMES, Euclidean, distance_named
 
 
@@ -96,7 +96,7 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
         one_of("auto", "diameter", "inertia"),
         "Which cluster is divided: that of the largest diameter or sum of squares; 'auto': diameter for 'diana'.",
     )
-    distance_threshold: Any = param(None, [at_least(0), none], "Clusters of a smaller width are not divided.")
+    distance_threshold: Any = param(None, [at_least(0), none], "Merging of a smaller width are not divided.")
     compute_full_tree: bool = param(False, is_bool, "Whether the tree goes on below the clusters, to single rows.")
     n_init: int = param(5, whole(1), "Starts of each k-means.")
     random_state: Any = param(None, random_state, "Seed of k-means.")
@@ -151,7 +151,7 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
         wide = self.choose == "diameter" or (self.choose == "auto" and self.split == "diana")
         if wide or self.split == "diana":
             refuse_square(len(rows), "take split='kmeans' and choose='inertia', which need no table of distances", 1)
-            D = lower_triangle(own_distances(rows)) if noun is None else triangle(noun, rows)
+            D = lower_triangle(own_distances(rows)) if noun is None else distance_triangle(noun, rows)
             if not np.isfinite(D).all():
                 raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
         seeds = seed_sequence(self.random_state)
@@ -159,7 +159,7 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
         width = partial(diameter, D) if wide else partial(root_of_squares, rows)
         most = len(rows) if self.compute_full_tree or self.n_clusters is None else self.n_clusters
         least = 0.0 if self.compute_full_tree else np.ldexp(float(self.distance_threshold or 0.0), -scale)
-        Z, leaves = divided(len(rows), width, split, most, least)
+        Z, leaves = divide_widest(len(rows), width, split, most, least)
         Z[:, 2] = np.ldexp(Z[:, 2], scale)
         return Z, leaves
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import didact
 from didact.engines.linkage import trees
-from didact.engines.linkage.triangles import lower_triangle, triangle
+from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.parts.distances import Canberra, Chebyshev, Cosine, Euclidean, Manhattan, UserMetric
 
 
@@ -34,7 +34,7 @@ def apart(linkage, X, a, b):
 def tree(linkage, X):
     if linkage == "single":
         return trees.spanning_tree(Euclidean(), X)
-    return trees.chained(linkage, X if linkage == "ward" else triangle(Euclidean(), X))
+    return trees.chained(linkage, X if linkage == "ward" else distance_triangle(Euclidean(), X))
 
 
 @pytest.mark.parametrize("linkage", ["single", "complete", "average", "ward"])
@@ -88,21 +88,21 @@ def test_any_number_of_threads_gives_the_same_tree(linkage, monkeypatch):
 @pytest.mark.parametrize("noun", [Manhattan(), Chebyshev(), Canberra(), UserMetric(lambda a, b: abs(a - b).max(), {})])
 def test_triangles_hold_each_distance_once(noun):
     X = np.random.default_rng(0).standard_normal((150, 2))
-    assert np.allclose(triangle(noun, X), lower_triangle(noun.pairwise(X, X)), rtol=1e-14)
+    assert np.allclose(distance_triangle(noun, X), lower_triangle(noun.pairwise(X, X)), rtol=1e-14)
     whole = noun.pairwise(X, X)
     assert np.array_equal(lower_triangle(whole)[[0, 1, 2, 3]], whole[[1, 2, 2, 3], [0, 0, 1, 0]])
 
 
 def test_triangles_apply_what_finishes_a_distance():
     X = np.random.default_rng(0).standard_normal((70, 4))
-    assert np.allclose(triangle(Cosine(), X), lower_triangle(Cosine().pairwise(X, X)), atol=1e-15)
+    assert np.allclose(distance_triangle(Cosine(), X), lower_triangle(Cosine().pairwise(X, X)), atol=1e-15)
 
 
 @pytest.mark.parametrize("p", [1, 3, 4, 6, 9])
 def test_euclidean_triangles_have_full_accuracy(p):
     """From differences: far from the origin nothing is lost."""
     X = np.random.default_rng(0).integers(0, 1000, (700, p)) + 1e9
-    assert np.allclose(triangle(Euclidean(), X), lower_triangle(cdist(X - 1e9, X - 1e9)), rtol=1e-14)
+    assert np.allclose(distance_triangle(Euclidean(), X), lower_triangle(cdist(X - 1e9, X - 1e9)), rtol=1e-14)
 
 
 def test_a_cut_leaves_what_was_merged_before_it():

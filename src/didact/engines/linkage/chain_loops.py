@@ -36,14 +36,14 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
-from didact.engines.linkage.gaps_loops import TILE, lowest, place_of, squares_into
+from didact.engines.linkage.gaps_loops import GAP_TILE, lowest, place_of, squares_into
 from didact.engines.linkage.spanning_loops import next_tasks
 
 WARD, COMPLETE, AVERAGE = 0, 1, 2
-MERGING, LENGTH, MERGES, LAST, BEFORE, START, TASKS, WORK = range(8)
+MERGING, LENGTH, MERGES, CHAIN_END, BEFORE, START, TASKS, WORK = range(8)
 
 
-class Clusters(NamedTuple):
+class Merging(NamedTuple):
     """The clusters that are left, the chain, and the merges so far."""
 
     T: Array
@@ -65,7 +65,7 @@ class Clusters(NamedTuple):
 
 
 @jit_unmanaged
-def chain_steps(me: int, kind: int, C: Clusters, board: Array, claims: Array, room: Array, steps: int) -> bool:
+def chain_steps(me: int, kind: int, C: Merging, board: Array, claims: Array, room: Array, steps: int) -> bool:
     """Take part in some steps; whether all clusters are one."""
     for _ in range(steps):
         ticket = take_task(board)
@@ -95,14 +95,14 @@ def chain_steps(me: int, kind: int, C: Clusters, board: Array, claims: Array, ro
 
 
 @jit_unmanaged
-def _scan(kind: int, C: Clusters, s: int, room: Array) -> None:
+def _scan(kind: int, C: Merging, s: int, room: Array) -> None:
     """The cluster of a slice that is nearest to the last one of the chain."""
-    x, y, start, stop = C.now[LAST], C.now[BEFORE], C.edges[s], C.edges[s] + C.counts[s]
+    x, y, start, stop = C.now[CHAIN_END], C.now[BEFORE], C.edges[s], C.edges[s] + C.counts[s]
     C.least[s], C.before[s], C.nearest[s] = np.inf, np.inf, -1
     own, previous = C.where[x], C.where[y] if y >= 0 else -1
     size = C.sizes[own]
-    for first in range(start, stop, TILE):
-        count = min(TILE, stop - first)
+    for first in range(start, stop, GAP_TILE):
+        count = min(GAP_TILE, stop - first)
         ids, sizes = C.ids[first : first + count], C.sizes[first : first + count]
         if kind == WARD:
             squares_into(C.T, first, count, C.query, room)
@@ -132,7 +132,7 @@ def _weigh(size: float, sizes: Array, count: int, room: Array) -> None:
 
 
 @jit_unmanaged
-def _decide(kind: int, C: Clusters) -> None:
+def _decide(kind: int, C: Merging) -> None:
     """Merge the last two clusters of the chain, or make it longer."""
     found, before = -1, np.inf
     for s in range(C.counts.shape[0]):
@@ -141,7 +141,7 @@ def _decide(kind: int, C: Clusters) -> None:
             nearer = found < 0 or C.least[s] < C.least[found]
             if nearer or (C.least[s] == C.least[found] and C.nearest[s] < C.nearest[found]):
                 found = s
-    x, y, m = C.now[LAST], C.now[BEFORE], C.now[MERGES]
+    x, y, m = C.now[CHAIN_END], C.now[BEFORE], C.now[MERGES]
     if y >= 0 and before <= C.least[found]:
         C.first[m], C.second[m], C.height[m] = min(x, y), max(x, y), before
         C.now[MERGES], C.now[LENGTH] = m + 1, C.now[LENGTH] - 2
@@ -160,7 +160,7 @@ def _decide(kind: int, C: Clusters) -> None:
 
 
 @jit_unmanaged
-def _merge_rows(kind: int, C: Clusters, s: int) -> None:
+def _merge_rows(kind: int, C: Merging, s: int) -> None:
     """The distances of the clusters of a slice from that of the last merge."""
     m = C.now[MERGES] - 1
     a, b = C.first[m], C.second[m]
@@ -174,7 +174,7 @@ def _merge_rows(kind: int, C: Clusters, s: int) -> None:
 
 
 @jit_unmanaged
-def _remove(C: Clusters) -> None:
+def _remove(C: Merging) -> None:
     """The second cluster of the last merge takes the rows of the first; the last one of the slice takes its slot."""
     m = C.now[MERGES] - 1
     a, b = C.where[C.second[m]], C.where[C.first[m]]
@@ -192,14 +192,14 @@ def _remove(C: Clusters) -> None:
 
 
 @jit_unmanaged
-def _begin(C: Clusters) -> None:
+def _begin(C: Merging) -> None:
     """Set what the next step looks at: the end of the chain, or else the first cluster that is left."""
     if C.now[LENGTH] == 0:
         while C.where[C.now[START]] < 0:
             C.now[START] += 1
         C.chain[0], C.now[LENGTH] = C.now[START], 1
     x = C.chain[C.now[LENGTH] - 1]
-    C.now[LAST], C.now[BEFORE] = x, C.chain[C.now[LENGTH] - 2] if C.now[LENGTH] > 1 else -1
+    C.now[CHAIN_END], C.now[BEFORE] = x, C.chain[C.now[LENGTH] - 2] if C.now[LENGTH] > 1 else -1
     for k in range(C.T.shape[0]):
         C.query[k] = C.T[k, C.where[x]]
 

@@ -17,10 +17,10 @@ Width = Callable[[Array], float]  # of a cluster, by the numbers of its rows
 Split = Callable[[Array], Array]  # which of the rows of a cluster leave it
 
 
-def divided(n: int, width: Width, split: Split, most: int, least: float = 0.0) -> tuple[Array, Array]:
+def divide_widest(n: int, width: Width, split: Split, most: int, least: float = 0.0) -> tuple[Array, Array]:
     """Z of the divisions of n rows into at most so many clusters, and the leaf of each row.
 
-    Clusters whose width is below `least`, or 0, are not divided. Z counts rows, of which a leaf may have several.
+    Merging whose width is below `least`, or 0, are not divided. Z counts rows, of which a leaf may have several.
     """
     groups, heights, pairs = [np.arange(n)], [], []  # type: tuple[list[Array], list[float], list[tuple[int, int]]]
     heap = [(-width(groups[0]), 0)]

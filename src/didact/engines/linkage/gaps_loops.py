@@ -20,7 +20,7 @@ from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
 
-TILE = 512  # points whose distances stay in the nearest cache
+GAP_TILE = 512  # points whose distances stay in the nearest cache
 
 
 @jit_unmanaged
@@ -73,9 +73,9 @@ def euclidean_triangle(turn: Array, edges: Array, X: Array, T: Array, D: Array, 
         piece = atomic_add(turn, 0, 1)
         if piece + 1 >= edges.shape[0]:
             return
-        for first in range(0, edges[piece + 1], TILE):
+        for first in range(0, edges[piece + 1], GAP_TILE):
             for i in range(max(edges[piece], first + 1), edges[piece + 1]):
-                count, start = min(TILE, i - first), i * (i - 1) // 2 + first
+                count, start = min(GAP_TILE, i - first), i * (i - 1) // 2 + first
                 squares_into(T, first, count, X[i], room)
                 out = D[start : start + count]
                 for j in range(count):
@@ -84,7 +84,7 @@ def euclidean_triangle(turn: Array, edges: Array, X: Array, T: Array, D: Array, 
 
 def warm() -> None:
     """Compile."""
-    from didact.engines.linkage.triangles import triangle
+    from didact.engines.linkage.triangles import distance_triangle
     from didact.parts.distances import Euclidean
 
-    triangle(Euclidean(), np.ones((2, 1)))
+    distance_triangle(Euclidean(), np.ones((2, 1)))

@@ -19,6 +19,8 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from didact.core.errors import InputError
 from didact.core.typing import Array
 from didact.engines.linkage.trees import merged
+from didact.engines.linkage.tuning import EDGE_ROWS
+from didact.engines.neighbors.tables import block_edges
 
 Distances = Callable[[Array, Array], Array]  # of some rows, by their numbers, from others: a table
 
@@ -36,22 +38,33 @@ def completed(graph: Any, shape: tuple[int, ...], distances: Distances) -> tuple
     i, j = G.row[joined].astype(np.int64), G.col[joined].astype(np.int64)
     whole = sp.coo_array((np.ones(len(i), np.int8), (i, j)), shape=(n, n))
     count, labels = connected_components(whole, directed=False)
-    parts = [np.flatnonzero(labels == part) for part in range(count)] if count > 1 else []
-    more = [_shortest(distances, a, b) for k, a in enumerate(parts) for b in parts[:k]]
-    found = np.vstack([np.column_stack([i, j]), np.array(more, np.int64).reshape(-1, 2)])
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(count + 1))
+    parts = np.split(order, starts[1:-1])
+    more = [_shortest(distances, order[: starts[k]], starts[:k], parts[k]) for k in range(1, count)]
+    found = np.vstack([np.column_stack([i, j]), *more])
     low, high = found.min(axis=1), found.max(axis=1)
     keys = np.unique((high * n + low)[low < high])
     return keys // n, keys % n, int(count)
 
 
-def _shortest(distances: Distances, a: Array, b: Array) -> tuple[int, int]:
-    """The shortest edge between two sets of rows."""
-    found = distances(a, b)
-    r, c = divmod(int(np.argmin(found)), len(b))
-    return int(a[r]), int(b[c])
+def _shortest(distances: Distances, before: Array, starts: Array, rows: Array) -> Array:
+    """The shortest edge from some rows to each component before them; components begin at `starts`, (k, 2)."""
+    best, edges = np.full(len(starts), np.inf), np.tile([before[0], rows[0]], (len(starts), 1))
+    owner = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(before))))
+    for first, last in block_edges(len(rows), EDGE_ROWS):
+        D = distances(rows[first:last], before)
+        nearest = D.argmin(axis=0)
+        low = D[nearest, np.arange(len(before))]
+        least = np.minimum.reduceat(low, starts)
+        at = np.minimum.reduceat(np.where(low == least[owner], np.arange(len(before)), len(before) - 1), starts)
+        better = least < best
+        best[better], edges[better, 0] = least[better], before[at[better]]
+        edges[better, 1] = rows[first + nearest[at[better]]]
+    return edges
 
 
-def lengths(i: Array, j: Array, distances: Distances) -> Array:
+def edge_lengths(i: Array, j: Array, distances: Distances) -> Array:
     """The lengths of edges, of which those of the same i stand together."""
     starts = np.append(np.flatnonzero(np.append(True, i[1:] != i[:-1])), len(i)) if len(i) else np.zeros(1, int)
     parts = [distances(i[a : a + 1], j[a:b])[0] for a, b in pairwise(starts)]

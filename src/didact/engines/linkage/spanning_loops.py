@@ -28,7 +28,7 @@ import numpy as np
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
-from didact.engines.linkage.gaps_loops import TILE, lowest, squares_into
+from didact.engines.linkage.gaps_loops import GAP_TILE, lowest, squares_into
 from didact.engines.linkage.tuning import STEP_NUMBERS
 from didact.parts.distances import (
     BrayCurtis,
@@ -43,7 +43,7 @@ from didact.parts.distances import (
 )
 
 between1 = dispatch("between1")
-SQUARES, TABLE, PAIRS = 0, 1, 2  # where distances come from: columns, a table, a noun
+BY_COLUMNS, BY_TABLE, BY_PAIRS = 0, 1, 2  # where distances come from: columns, a table, a noun
 
 
 class Outside(NamedTuple):
@@ -104,12 +104,12 @@ def _scan(noun: Any, kind: int, S: Outside, s: int, room: Array) -> None:
     """Compare a slice with the row that joined last, and find its row nearest to the tree."""
     q, start, stop = S.now[0], S.edges[s], S.edges[s] + S.counts[s]
     S.least[s], S.place[s] = np.inf, -1
-    for first in range(start, stop, TILE):
-        count = min(TILE, stop - first)
+    for first in range(start, stop, GAP_TILE):
+        count = min(GAP_TILE, stop - first)
         ids, best, owner = S.ids[first : first + count], S.best[first : first + count], S.owner[first : first + count]
-        if kind == SQUARES:
+        if kind == BY_COLUMNS:
             squares_into(S.T, first, count, S.query, room)
-        elif kind == TABLE:
+        elif kind == BY_TABLE:
             for j in range(count):
                 room[j] = S.X[q, ids[j]]
         else:

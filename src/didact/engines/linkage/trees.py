@@ -18,29 +18,29 @@ import numpy as np
 from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.linkage.chain_loops import AVERAGE, COMPLETE, WARD, Clusters, chain_steps
-from didact.engines.linkage.gaps_loops import TILE
+from didact.engines.linkage.chain_loops import AVERAGE, COMPLETE, WARD, Merging, chain_steps
+from didact.engines.linkage.gaps_loops import GAP_TILE
 from didact.engines.linkage.spanning_loops import (
-    PAIRS,
-    SQUARES,
-    TABLE,
+    BY_COLUMNS,
+    BY_PAIRS,
+    BY_TABLE,
     Outside,
     number_merges,
     spanning_steps,
 )
-from didact.engines.linkage.tuning import CALL_STEPS, FETCH, PAIR, STEP_NUMBERS
+from didact.engines.linkage.tuning import CALL_STEPS, FETCH, PAIR_WORK, STEP_NUMBERS
 from didact.parts.distances import Euclidean
 
-KINDS = {"ward": WARD, "complete": COMPLETE, "average": AVERAGE}
+CHAINS = {"ward": WARD, "complete": COMPLETE, "average": AVERAGE}
 
 
 def spanning_tree(noun: Any, X: Array) -> Array:
     """Z of single linkage by a compiled distance between rows X (n, p), or by a table X of distances (noun None)."""
     n = len(X)
     plain = isinstance(noun, Euclidean)
-    kind = TABLE if noun is None else SQUARES if plain else PAIRS
+    kind = BY_TABLE if noun is None else BY_COLUMNS if plain else BY_PAIRS
     T = np.array(X[1:].T, order="C") if plain else np.empty((0, n - 1))
-    work = FETCH if noun is None else len(T) if plain else PAIR * X.shape[1]
+    work = FETCH if noun is None else len(T) if plain else PAIR_WORK * X.shape[1]
     edges = _slices(n - 1, work)
     S = Outside(
         T=T,
@@ -70,7 +70,7 @@ def chained(linkage: str, X: Array) -> Array:
     T = np.array(X.T, order="C") if ward else np.empty((0, n))
     work = len(T) if ward else FETCH
     edges = _slices(n, work)
-    C = Clusters(
+    C = Merging(
         T=T,
         D=np.empty(0) if ward else X,
         ids=np.arange(n),
@@ -88,7 +88,7 @@ def chained(linkage: str, X: Array) -> Array:
         second=np.empty(n - 1, np.int64),
         height=np.empty(n - 1),
     )
-    _together(len(edges) - 1, lambda me, *shared: chain_steps(me, KINDS[linkage], C, *shared))
+    _together(len(edges) - 1, lambda me, *shared: chain_steps(me, CHAINS[linkage], C, *shared))
     return merged(C.first, C.second, np.sqrt(2.0 * C.height) if ward else C.height)
 
 
@@ -102,7 +102,7 @@ def _together(slices: int, steps: Callable[..., bool]) -> None:
     board, claims = new_board(slices), np.zeros(slices, np.int64)
 
     def join(me: int) -> None:
-        room = np.empty(TILE)
+        room = np.empty(GAP_TILE)
         try:
             while not steps(me, board, claims, room, CALL_STEPS):
                 pass

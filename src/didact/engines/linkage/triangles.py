@@ -6,18 +6,18 @@ import numpy as np
 
 from didact.core.threads import parallel_map, share_pieces
 from didact.core.typing import Array
-from didact.engines.linkage.gaps_loops import TILE, euclidean_triangle
+from didact.engines.linkage.gaps_loops import GAP_TILE, euclidean_triangle
 from didact.engines.linkage.tuning import TRIANGLE_ROWS
 from didact.engines.neighbors.tables import block_edges, compiled, tables
 from didact.parts.distances import Euclidean
 
 
-def triangle(noun: Any, X: Array) -> Array:
+def distance_triangle(noun: Any, X: Array) -> Array:
     """The distances of rows X, by a noun or a compiled function; on all threads unless Python computes them."""
     n, D = len(X), np.empty(len(X) * (len(X) - 1) // 2)
     if isinstance(noun, Euclidean):
         T, edges = np.ascontiguousarray(X.T), np.append(np.arange(0, n, TRIANGLE_ROWS), n)
-        share_pieces(len(edges) - 1, lambda turn: euclidean_triangle(turn, edges, X, T, D, np.empty(TILE)))
+        share_pieces(len(edges) - 1, lambda turn: euclidean_triangle(turn, edges, X, T, D, np.empty(GAP_TILE)))
         return D
     inner, rows = noun.inner, noun.rows(X)
 
