@@ -42,7 +42,9 @@ KINDS = ("batches", "dask array", "dask frame")
 
 # Those that share out work on 6000 rows otherwise than on many, and how many rows that takes.
 # Rows of those that take n³ operations, or that for each of many steps.
-CUBIC = {"GaussianProcessClassifier": 300, "GaussianProcessRegressor": 600, "KernelDiscriminantAnalysis": 600}
+CUBIC = {"GaussianProcessClassifier": 300, "GaussianProcessRegressor": 600} | dict.fromkeys(
+    ("KernelDiscriminantAnalysis", "KernelPCA"), 600
+)
 MANY = dict.fromkeys(
     ("Ridge", "LogisticRegression", "Lasso", "SGDClassifier", "GaussianClassifier", "MixedNB", "KNeighborsClassifier",
      "RunningMean", "DecisionTreeClassifier", "RandomForestRegressor", "ExtraTreesClassifier",

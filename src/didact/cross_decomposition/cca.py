@@ -244,7 +244,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
             "scale_": S.scale_x,
             "y_scale_": S.scale_y,
         }
-        vars(self).update({name: np.asarray(value, dtype) for name, value in parts.items()})
+        self.__dict__.update({name: np.asarray(value, dtype) for name, value in parts.items()})
         self.n_iter_ = [1] * k
 
     @property
