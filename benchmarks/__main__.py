@@ -17,7 +17,7 @@ from benchmarks import accelerate, harness, processes, real_data, report, scalin
 from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
-CHAPTERS += ("cluster", "accuracy")
+CHAPTERS += ("cluster", "projections", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
 ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs

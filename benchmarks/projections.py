@@ -3,7 +3,7 @@
 Answers are the same when the shares of the variance that the axes explain differ by at most 1e-4.
 
 Limits: the covariance of 100,000 × 300 needs n p²/2 = 4.5e9 multiply-adds and has to read 240 MB once; 50 axes of a
-5,000 × 5,000 matrix need 9 products with 60 columns, 13.5e9 multiply-adds (scikit-learn: 16).
+5,000 × 5,000 matrix need 9 products with 60 columns, 13.5e9 multiply-adds (scikit-learn: 16 products).
 """
 
 from pathlib import Path
@@ -13,24 +13,20 @@ from benchmarks.answers import SameScore
 from benchmarks.data import Data
 from benchmarks.harness import US, Fit, Workload, import_times
 
-SKLEARN, INTELEX = "scikit-learn", "intelex"
+SKLEARN, INTELEX = "scikit-learn", "scikit-learn-intelex"
 ADAPTER = "benchmarks.adapters.projections.Components"
+PACKAGE = {US: "didact", SKLEARN: "sklearn", INTELEX: "sklearnex"}
 
 
 def components(rows: int, columns: int, count: int, target: float) -> Workload:
     """PCA of a table."""
-    options = {"components": count}
-    paths = {
-        US: "didact.decomposition.PCA",
-        SKLEARN: "sklearn.decomposition.PCA",
-        INTELEX: "sklearnex.decomposition.PCA",
+    ways = {
+        name: [Fit(ADAPTER, {"path": f"{package}.decomposition.PCA", "components": count}, "default")]
+        for name, package in PACKAGE.items()
     }
-    ways = {name: [Fit(ADAPTER, {"path": path} | options, "default")] for name, path in paths.items()}
-    title = f"PCA, {rows:,} × {columns:,}, {count} axes"
-    data = Data("gaussian_classes", rows, columns)
-    return Workload(
-        title, data, SameScore(1e-4), ways, {SKLEARN: target, INTELEX: target}, multiples=(0.1, 1), rounds=2
-    )
+    title, data = f"PCA, {rows:,} × {columns:,}, {count} axes", Data("gaussian_classes", rows, columns)
+    targets = {SKLEARN: target, INTELEX: target}
+    return Workload(title, data, SameScore(1e-4), ways, targets, multiples=(0.1, 1), rounds=2)
 
 
 WORKLOADS = [components(100_000, 300, 20, 1.5), components(5_000, 5_000, 50, 1)]

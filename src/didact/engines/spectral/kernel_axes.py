@@ -25,10 +25,7 @@ from didact.engines.spectral.eigen import by_lanczos, by_tridiagonal, eigenpairs
 from didact.engines.spectral.svd import CentredRows, by_krylov
 from didact.parts.statistics.weights import in_cases
 
-NEGATIVE_SHARE, NEGATIVE_EIGENVALUE = (
-    1e-5,
-    1e-10,
-)  # an eigenvalue below minus this share of the largest, and this, is no rounding
+NEGATIVE_SHARE, NEGATIVE_EIGENVALUE = 1e-5, 1e-10  # of the largest, and absolute: what is below both is no rounding
 NO_EIGENVALUE = 1e-12  # a positive one below this share is
 PREIMAGE_STEPS, PREIMAGE_TOL = 500, 1e-10  # steps towards a pre-image, and the squared step that ends them
 
