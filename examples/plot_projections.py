@@ -59,7 +59,7 @@ curved = {"n_components": 80, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transf
 models = {
     "PCA": PCA(20).fit(noisy[train]),
     "fixed point": KernelPCA(**curved, preimage="fixed_point").fit(noisy[train]),
-    "ridge": KernelPCA(**curved, alpha=0.01).fit(noisy[train]),
+    "ridge": KernelPCA(**curved, alpha=1.0).fit(noisy[train]),
 }
 fig, axes = plt.subplots(5, 10, figsize=(9, 4.6))
 show(axes[0], X[rows], "digits", vmin=0, vmax=1)

@@ -115,7 +115,7 @@ def _pairs(K: AnyArray, k: int, solver: str, how: dict[str, Any]) -> tuple[AnyAr
 
 def _settled(values: Array) -> tuple[Array, Array]:
     """Eigenvalues, falling, without rounding around zero, and their order; refuses what is no kernel."""
-    if not np.isfinite(values).all():
+    if not len(values) or not np.isfinite(values).all():  # of a matrix with NaN LAPACK finds none
         raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if -low > NEGATIVE_SHARE * high and -low > NEGATIVE_EIGENVALUE:
