@@ -84,6 +84,8 @@ def test_singular_covariances_are_no_error():
     expected, found = CCA(3).fit(X, Y), CCA(3).fit(wide, Y)
     np.testing.assert_allclose(found.correlations_, expected.correlations_, rtol=1e-8)
     np.testing.assert_allclose(found.predict(wide), expected.predict(X), atol=1e-7)
+    with pytest.warns(UserWarning, match="only 1 independent"):
+        assert len(CCA(2).fit(X, np.c_[Y[:, 0], 2 * Y[:, 0]]).correlations_) == 1
     few = CCA(2).fit(X[:4], Y[:4])  # every correlation is 1 by chance
     np.testing.assert_allclose(few.correlations_, 1.0, rtol=1e-8)
     drawn = [CCA(2, shrinkage=share).fit(X[:30], Y[:30]).correlations_[0] for share in (0.0, 0.3, 0.9)]
