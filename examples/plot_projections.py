@@ -2,10 +2,10 @@ r"""
 Eigen-digits: components, noise and matching
 ============================================
 
-Images are rows of pixels, and most of what tells digits apart lies in few directions of the 64 pixels. The axes of a PCA
-are images themselves; a few coordinates rebuild an image without its noise; and images are matched by distances in the
-subspace, as faces are by "eigenfaces". Curved components (a Gaussian kernel) take more of the noise away, and where
-classes are known, Fisher's projection shows them apart.
+Images are rows of pixels, and most of what tells digits apart lies in few directions of the 64 pixels. The axes of a
+PCA are images themselves; a few coordinates rebuild an image without its noise; and images are matched by distances in
+the subspace, as faces are by "eigenfaces". Curved components (a Gaussian kernel) take more of the noise away, and
+where classes are known, Fisher's projection shows them apart.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ def show(axes, images, title, **how):
 # %%
 # Eigen-digits, and digits rebuilt
 # --------------------------------
-# Above the first ten axes: red and blue pixels go up and down together. Below, ten digits of the test rows from 5, 15 and
-# 40 coordinates.
+# Above the first ten axes: red and blue pixels go up and down together. Below, ten digits of the test rows from 5, 15
+# and 40 coordinates.
 pca = PCA(40).fit(X[train])
 fig, axes = plt.subplots(5, 10, figsize=(9, 4.6))
 top = np.abs(pca.components_[:10]).max()
@@ -52,8 +52,8 @@ fig.subplots_adjust(left=0.12, right=0.99, bottom=0.02, top=0.9, wspace=0.08, hs
 # %%
 # Noise taken away
 # ----------------
-# Rows with noise are projected and brought back: PCA to the nearest point of a flat subspace, the Gaussian kernel to the
-# row whose features are nearest (a fixed point), or to the one that ridge regression finds.
+# Rows with noise are projected and brought back: PCA to the nearest point of a flat subspace, the Gaussian kernel to
+# the row whose features are nearest (a fixed point), or to the one that ridge regression finds.
 noisy = X + 0.25 * rng.normal(size=X.shape)
 curved = {"n_components": 80, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}
 models = {
