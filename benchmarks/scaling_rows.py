@@ -158,6 +158,8 @@ ROWS = {
         "predict_proba",
         options={"n_components": 8, "max_iter": 3, "random_state": 0},
     ),
+    "PCA": Row(numbers, (500_000, 100), "decomposition.PCA", 8, options={"n_components": 10}),
+    "PCA, transform": Row(numbers, (500_000, 100), "decomposition.PCA", 2, "transform", options={"n_components": 10}),
     "FactorAnalysis": Row(classes, (500_000, 50), "decomposition.FactorAnalysis", 4, options={"n_components": 5}),
     "NMF": Row(
         nonnegative,

@@ -41,12 +41,12 @@ def test_scores_weights_and_loadings_are_those_of_deflation():
     X, Y = pair()
     ours, theirs = CCA(3).fit(X, Y), TheirCCA(3, tol=1e-14, max_iter=100_000).fit(X, Y)
     for name in ("x_weights_", "y_weights_", "x_rotations_", "y_rotations_", "x_loadings_", "y_loadings_"):
-        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-4, atol=1e-5, err_msg=name)
     for mine, other in zip(ours.transform(X, Y), theirs.transform(X, Y), strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-4)
+        np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-3)
     u, v = ours.transform(X, Y)
     for mine, other in zip(ours.inverse_transform(u, v), theirs.inverse_transform(u, v), strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-4)
+        np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-3)
 
 
 def test_regression_through_all_directions_is_least_squares():
@@ -84,6 +84,8 @@ def test_singular_covariances_are_no_error():
     expected, found = CCA(3).fit(X, Y), CCA(3).fit(wide, Y)
     np.testing.assert_allclose(found.correlations_, expected.correlations_, rtol=1e-8)
     np.testing.assert_allclose(found.predict(wide), expected.predict(X), atol=1e-7)
+    with pytest.warns(UserWarning, match="only 1 independent"):
+        assert len(CCA(2).fit(X, np.c_[Y[:, 0], 2 * Y[:, 0]]).correlations_) == 1
     few = CCA(2).fit(X[:4], Y[:4])  # every correlation is 1 by chance
     np.testing.assert_allclose(few.correlations_, 1.0, rtol=1e-8)
     drawn = [CCA(2, shrinkage=share).fit(X[:30], Y[:30]).correlations_[0] for share in (0.0, 0.3, 0.9)]

@@ -43,7 +43,7 @@ KINDS = ("batches", "dask array", "dask frame")
 # Those that share out work on 6000 rows otherwise than on many, and how many rows that takes.
 # Rows of those that take n³ operations, or that for each of many steps; or n² for many, or n² numbers in memory.
 CUBIC = {"GaussianProcessClassifier": 300, "GaussianProcessRegressor": 600, "KernelDiscriminantAnalysis": 600}
-CUBIC |= {"MDS": 600, "ParametricEmbedding": 300}
+CUBIC |= {"KernelPCA": 600, "MDS": 600, "ParametricEmbedding": 300}
 CUBIC |= dict.fromkeys(("ClassicalMDS", "Isomap", "SpectralClustering", "SpectralEmbedding"), 1200)
 MANY = dict.fromkeys(
     ("Ridge", "LogisticRegression", "Lasso", "SGDClassifier", "GaussianClassifier", "MixedNB", "KNeighborsClassifier",

@@ -14,13 +14,14 @@ All of it comes from one statistic of the rows, so that batches and clusters giv
 Hotelling (1936), Relations between two sets of variates, doi:10.1093/biomet/28.3-4.321.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, RegressorMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
@@ -225,6 +226,9 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
         k = len(found.correlations)
         if k == 0:
             raise InputError("X or y does not vary: there is nothing to correlate.")
+        if k < self.n_components:
+            sentence = f"X or y has only {k} independent column(s): there are no more directions than these."
+            warnings.warn(sentence, UserWarning, stacklevel=users_level())
         wx, rx = unit_steps(found.x)
         wy, ry = unit_steps(found.y)
         tx, ty = (np.einsum("ij,ij->j", R, C @ R) for R, C in ((rx, S.xx), (ry, S.yy)))  # variances of scores
@@ -244,7 +248,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
             "scale_": S.scale_x,
             "y_scale_": S.scale_y,
         }
-        vars(self).update({name: np.asarray(value, dtype) for name, value in parts.items()})
+        self.__dict__.update({name: np.asarray(value, dtype) for name, value in parts.items()})
         self.n_iter_ = [1] * k
 
     @property

@@ -31,8 +31,8 @@ from didact.engines.spectral.kernel_axes import (
     along_axes,
     counted_rows,
     fixed_points,
+    gram_copy,
     kernel_axes,
-    own_gram,
 )
 from didact.kernels import RBF
 
@@ -164,7 +164,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         k = n if self.n_components is None else min(n, self.n_components)
         powers = (7 if k < 0.1 * n else 4) if self.iterated_power == "auto" else self.iterated_power
         how = {"tol": self.tol, "max_iter": self.max_iter, "images": powers, "seed": self.random_state}
-        found = kernel_axes(own_gram(self.kernel_, X), cases, k, self.eigen_solver, **how)
+        found = kernel_axes(gram_copy(self.kernel_, X), cases, k, self.eigen_solver, **how)
         if self.remove_zero_eig or self.n_components is None:
             kept = found.values > 0
             found = found._replace(values=found.values[kept], vectors=found.vectors[:, kept])

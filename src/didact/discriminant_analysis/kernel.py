@@ -34,7 +34,7 @@ from didact.discriminant_analysis.linear import NO_VARIANCE
 from didact.engines.components.posterior import class_priors, log_posterior, most_probable, posterior
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.spectral.eigen import fixed_signs
-from didact.engines.spectral.kernel_axes import along_axes, counted_rows, kernel_axes, own_gram
+from didact.engines.spectral.kernel_axes import along_axes, counted_rows, gram_copy, kernel_axes
 from didact.parts.statistics.shrinkage import shrunk
 
 OUTSHRUNK = 1e-5  # of the shrinkage, as a share of the largest variance: axes with less are left out
@@ -160,7 +160,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _store(self, X: AnyArray, y: Array, cases: Array | None, dtype: Any) -> None:
         labels, codes = np.unique(y if cases is None else y[cases > 0], return_inverse=True)
         self._refuse(len(labels))
-        axes = kernel_axes(own_gram(self.kernel_, X), cases, X.shape[0], "dense")
+        axes = kernel_axes(gram_copy(self.kernel_, X), cases, X.shape[0], "dense")
         # Coordinates along axes of little variance are mostly rounding, and shrinkage leaves nothing of them.
         size = int((axes.values > OUTSHRUNK * self.shrinkage * axes.values[0]).sum())
         size = size if self.pca_components is None else min(size, self.pca_components)

@@ -25,8 +25,8 @@ from didact.engines.spectral.eigen import by_lanczos, by_tridiagonal, eigenpairs
 from didact.engines.spectral.svd import CentredRows, by_krylov
 from didact.parts.statistics.weights import in_cases
 
-NEGATIVE, NEGATIVE_VALUE = 1e-5, 1e-10  # an eigenvalue below minus this share of the largest, and this, is no rounding
-NOTHING = 1e-12  # a positive one below this share is
+NEGATIVE_SHARE, NEGATIVE_EIGENVALUE = 1e-5, 1e-10  # of the largest, and absolute: what is below both is no rounding
+NO_EIGENVALUE = 1e-12  # a positive one below this share is
 PREIMAGE_STEPS, PREIMAGE_TOL = 500, 1e-10  # steps towards a pre-image, and the squared step that ends them
 
 
@@ -63,7 +63,7 @@ def counted_rows(rows: Rows, kernel: Any) -> tuple[Block, Array | None]:
     return block.each(lambda column: column[keep.tolist()] if is_tensor(column) else column[keep]), cases[keep]
 
 
-def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
+def gram_copy(kernel: Any, X: AnyArray) -> AnyArray:
     """The Gram matrix of rows, or a given one, in double precision on the host, as a copy that may be changed."""
     given = isinstance(kernel, str)
     if is_tensor(X):
@@ -115,17 +115,17 @@ def _pairs(K: AnyArray, k: int, solver: str, how: dict[str, Any]) -> tuple[AnyAr
 
 def _settled(values: Array) -> tuple[Array, Array]:
     """Eigenvalues, falling, without rounding around zero, and their order; refuses what is no kernel."""
-    if not np.isfinite(values).all():
+    if not len(values) or not np.isfinite(values).all():  # of a matrix with NaN LAPACK finds none
         raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
     low, high = values.min(initial=0.0), values.max(initial=0.0)
-    if -low > NEGATIVE * high and -low > NEGATIVE_VALUE:
+    if -low > NEGATIVE_SHARE * high and -low > NEGATIVE_EIGENVALUE:
         raise InputError(
             f"There are significant negative eigenvalues ({low:.3g}, the largest being {high:.3g}): the Gram matrix is "
             "not positive semidefinite, so this function is no kernel."
         )
     order = np.argsort(-values, kind="stable")
     values = values[order]
-    return np.where(values > NOTHING * high, values, 0.0), order
+    return np.where(values > NO_EIGENVALUE * high, values, 0.0), order
 
 
 def along_axes(A: AnyArray, kernel: Any, X: AnyArray, coefficients: Array, means: Array) -> Array:

@@ -29,7 +29,7 @@ from didact.parts.statistics.moments import SAFE_OFFSET, moments
 from didact.parts.statistics.row_components import variance_rows
 from didact.parts.statistics.weights import WeightRange, weight_range
 
-ZERO = 1e-13  # a share of the largest eigenvalue of a product of a matrix with itself that is rounding
+NO_LENGTH = 1e-13  # a share of the largest eigenvalue of a product of a matrix with itself that is rounding
 
 
 class Covariance(NamedTuple):
@@ -106,7 +106,7 @@ def axes_of_products(A: CentredRows, k: int) -> tuple[Array, Array]:
     with blas_for(len(G)):
         values, U = linalg.eigh(G, subset_by_index=(len(G) - k, len(G) - 1), check_finite=False)
     values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
-    far = values > ZERO * max(float(values[0]), np.finfo(float).tiny)
+    far = values > NO_LENGTH * max(float(values[0]), np.finfo(float).tiny)
     V = np.random.default_rng(0).normal(size=(D.shape[1], k))
     V[:, far] = to_numpy(D.T @ _of_kind(U[:, far] / np.sqrt(values[far]), D))
     return values, V if far.all() else completed(V, int(far.sum()))

@@ -25,7 +25,7 @@ from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.spectral.tuning import POWER_STEPS
 
-STANDSTILL = 4 * np.finfo(float).eps  # change of a unit vector that is rounding
+STILL_VECTOR = 4 * np.finfo(float).eps  # change of a unit vector that is rounding
 
 
 class CentredRows:
@@ -108,15 +108,16 @@ def by_power(
     """k eigenvalues, falling, and vectors (p, k) of a covariance C, given v ↦ Cv; steps for each, and whether all met
     the tolerance: the least step of a unit vector, or rounding."""
     V = np.empty((p, 0))
-    steps, met = [], True
+    steps: list[int] = []
+    met = True
     for _ in range(k):
         v, move, step = _inside(rng.normal(size=p), V), np.inf, 0
-        while move > max(tol, STANDSTILL) and step < POWER_STEPS:
+        while move > max(tol, STILL_VECTOR) and step < POWER_STEPS:
             new = _inside(apply(v), V)
             if not new.any():  # nothing is left to explain
                 break
             move, v, step = float(np.linalg.norm(new - v)), new, step + 1
-        met &= move <= max(tol, np.sqrt(p) * STANDSTILL) or not new.any()
+        met &= move <= max(tol, np.sqrt(p) * STILL_VECTOR) or not new.any()
         V, steps = np.column_stack([V, v]), [*steps, step]
     # The span is right before single vectors of near eigenvalues are.
     image = np.column_stack([apply(v) for v in V.T])
@@ -130,4 +131,4 @@ def _inside(v: Array, V: Array) -> Array:
     for _ in range(2):
         v = v - V @ (V.T @ v)
     size = float(np.linalg.norm(v))
-    return v / size if size > STANDSTILL * before and size > 0 else np.zeros_like(v)
+    return v / size if size > STILL_VECTOR * before and size > 0 else np.zeros_like(v)
