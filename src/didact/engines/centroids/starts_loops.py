@@ -96,7 +96,7 @@ def hash_pass(
 
 
 @jit_unmanaged
-def mixed1(bits: int) -> int:
+def mixed1(bits: Any) -> Any:
     """Bits every one of which follows from all of those given; 0 stays 0."""
     bits = (bits ^ (bits >> np.uint64(31))) * GOLDEN
     return bits ^ (bits >> np.uint64(29))
