@@ -184,6 +184,13 @@ ROWS = {
         8,
         options={"n_clusters": 50, "init": "random", "n_init": 1, "random_state": 0, "max_iter": 20},
     ),
+    "KMeans, k-means++ and one iteration": Row(
+        numbers,
+        (200_000, 32),
+        "cluster.KMeans",
+        8,
+        options={"n_clusters": 200, "init": "k-means++", "n_init": 1, "random_state": 0, "max_iter": 1},
+    ),
     "KMeans, predict": Row(
         numbers, (2_000_000, 16), "cluster.KMeans", 8, "predict", options={"n_clusters": 50, "random_state": 0}
     ),
@@ -273,6 +280,14 @@ ROWS = {
         classes,
         (200_000, 20),
         "svm.SVC",
+        8,
+        options={"approximation": "nystroem", "n_components": 300, "random_state": 0},
+        peer=False,
+    ),
+    "SVR on 300 landmarks": Row(
+        numbers,
+        (200_000, 20),
+        "svm.SVR",
         8,
         options={"approximation": "nystroem", "n_components": 300, "random_state": 0},
         peer=False,

@@ -36,7 +36,7 @@ class Single(Noun, Plain):
 
     __slots__ = ()
 
-    def exponential1(self, x: float) -> float:
+    def exponential1(self, x: Any) -> Any:
         """e^x, and 1 for positive x: rounding."""
         return exp_single1(min(x, np.float32(0.0)))
 

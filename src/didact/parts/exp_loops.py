@@ -14,6 +14,8 @@ Layout: scalars only; a double is sign | 11 bits of exponent + 1023 | 52 bits of
 k to the exponent's bits; a single has 8 bits of exponent + 127 and 23 of fraction.
 """
 
+from typing import Any
+
 import numpy as np
 
 from didact.core.jit import jit
@@ -54,7 +56,7 @@ def exp1(x: float) -> float:
 
 
 @jit(fastmath={"contract", "nnan"}, error_model="numpy")
-def exp_single1(x: float) -> float:
+def exp_single1(x: Any) -> Any:
     """e^x of a float32 from −87, below which the value there stands, up to 88."""
     x = max(x, LEAST_SINGLE)
     k = np.rint(x * INVERSE_SINGLE)

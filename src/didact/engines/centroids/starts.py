@@ -22,7 +22,7 @@ from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, pass_edges
 from didact.core.threads import parallel_map, share_pieces, stable_order, thread_count
 from didact.core.typing import Array
-from didact.engines.centroids.starts_loops import DRAW, SEEDING, Seeding, hash_pass, seed_off, set_candidates
+from didact.engines.centroids.starts_loops import DRAW, SEEDING, Seeding, hash_pass, seed_off
 from didact.engines.centroids.tuning import PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS, SEED_PIECE, SEED_TILE, SEED_WORK
 from didact.engines.linear.pass_loops import flat_view
 from didact.kernels.gaussian_loops import Products
@@ -223,17 +223,14 @@ class _Seeds:
     def drawn(self, first: int) -> Array:
         """The numbers of the rows drawn, from one at this place of the order on."""
         s, state, threads = self.rows, self.now, min(thread_count(), len(self.edges) - 1)
-        s.places[0], count = first, 1
+        s.places[0], state["phase"], state["candidates"] = first, DRAW, 1
         s.uniforms[1:] = self.rng.uniform(size=s.uniforms[1:].shape)
         while state["number"][0] < len(s.chosen):
-            if state["phase"][0] == DRAW:  # all rows are at centres
-                upto = np.cumsum(s.w)
+            if state["phase"][0] == DRAW and state["number"][0]:  # all rows are at centres
+                upto, state["candidates"] = np.cumsum(s.w), len(s.places)
                 s.places[:] = _place(upto, self.rng.uniform(size=len(s.places)) * upto[-1])
-                count = len(s.places)
-            if count:
-                set_candidates(state, count, *self.X[1:], s)
-            state["centres"], count = self.soon, 0
-            board = new_board(len(self.edges) - 1)
+            state["centres"] = self.soon
+            board = new_board(1 if state["phase"][0] == DRAW else len(self.edges) - 1)
             parallel_map(lambda _: self._work(board), range(threads))  # noqa: B023 - called in this round
         return s.chosen
 

@@ -49,7 +49,7 @@ from didact.engines.centroids.lloyd_loops import gap
 from didact.kernels.gaussian_loops import two_rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-GAIN, WIN, DRAW = range(3)  # steps; the last one is Python's
+GAIN, WIN, DRAW = range(3)  # steps; for the last one Python may have drawn the candidates
 SEEDING = np.dtype(
     [(name, np.int64) for name in ("phase", "number", "candidates", "best", "centres")]
     + [(name, np.float64) for name in ("unit", "scale", "largest")]
@@ -96,7 +96,7 @@ def hash_pass(
 
 
 @jit_unmanaged
-def mixed1(bits: int) -> int:
+def mixed1(bits: Any) -> Any:
     """Bits every one of which follows from all of those given; 0 stays 0."""
     bits = (bits ^ (bits >> np.uint64(31))) * GOLDEN
     return bits ^ (bits >> np.uint64(29))
@@ -119,13 +119,13 @@ def seed_off(
         tile = task_of(ticket)
         if now[0].phase == GAIN:
             _gain(tile, edges[tile], edges[tile + 1], row_step, column_step, now[0], s, products, Z, spare)
-        else:
+        elif now[0].phase == WIN:
             _win(tile, edges[tile], edges[tile + 1], now[0].best, s)
         if is_last(board, ticket):
             post(board, tiles if _next(now, edges, row_step, column_step, s) else 0)
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _gain(
     tile: int, begin: int, end: int, row_step: int, column_step: int, state: Any, s: Seeding, products: Any, Z: Array,
     spare: Array,
@@ -159,7 +159,7 @@ def _gain(
                             s.gains[tile, t] += s.w[i] * (before - exact)
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _win(tile: int, begin: int, end: int, best: int, s: Seeding) -> None:
     """Give the rows on the lists of a candidate to it, and add up weights times distances."""
     for k in range(begin, begin + s.counts[tile, best]):
@@ -170,9 +170,12 @@ def _win(tile: int, begin: int, end: int, best: int, s: Seeding) -> None:
     s.masses[tile] = total
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _next(now: Array, edges: Array, row_step: int, column_step: int, s: Seeding) -> bool:
-    """The best candidate after their gains; after its rows are won, the next candidates; whether threads go on."""
+    """The best candidate after their gains; after its rows are won, the next candidates; whether threads go on.
+
+    Candidates that Python has drawn are written down.
+    """
     state, tiles = now[0], edges.shape[0] - 1
     if state.phase == GAIN:
         state.best, top = 0, -np.inf
@@ -186,20 +189,22 @@ def _next(now: Array, edges: Array, row_step: int, column_step: int, s: Seeding)
         state.number += 1
         state.phase = WIN
         return True
-    state.phase = DRAW
-    state.centres -= 1
-    total = 0.0
-    for k in range(tiles):
-        total += s.masses[k]
-    if state.number == s.chosen.shape[0] or not total > 0.0:  # all rows are at centres
-        return False
-    for t in range(s.places.shape[0]):
-        s.places[t] = _drawn(s.uniforms[state.number, t] * total, edges, s)
-    set_candidates(now, s.places.shape[0], row_step, column_step, s)
+    if state.phase == WIN:
+        state.phase = DRAW
+        state.centres -= 1
+        total = 0.0
+        for k in range(tiles):
+            total += s.masses[k]
+        if state.number == s.chosen.shape[0] or not total > 0.0:  # all rows are at centres
+            return False
+        for t in range(s.places.shape[0]):
+            s.places[t] = _drawn(s.uniforms[state.number, t] * total, edges, s)
+        state.candidates = s.places.shape[0]
+    _set_candidates(now, row_step, column_step, s)
     return state.centres > 0
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _drawn(target: float, edges: Array, s: Seeding) -> int:
     """The first place up to which weights times distances sum to more than the target; else the last with any."""
     tile, place, upto = 0, 0, 0.0
@@ -220,12 +225,12 @@ def _drawn(target: float, edges: Array, s: Seeding) -> int:
     return place
 
 
-@jit_unmanaged
-def set_candidates(now: Array, count: int, row_step: int, column_step: int, s: Seeding) -> None:
+@jit_unmanaged(inline="always")  # of one caller
+def _set_candidates(now: Array, row_step: int, column_step: int, s: Seeding) -> None:
     """Write the candidates at the first places, as they are and as products need them; their gains come next."""
     state, p = now[0], s.origin.shape[0]
-    state.phase, state.candidates, state.largest = GAIN, count, 0.0
-    for t in range(count):
+    state.phase, state.largest = GAIN, 0.0
+    for t in range(state.candidates):
         first, total = s.order[s.places[t]] * row_step, 0.0
         for j in range(p):
             x = np.float64(s.X[first + j * column_step])

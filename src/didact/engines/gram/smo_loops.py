@@ -121,7 +121,7 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
         state.phase = CHOOSE if state.phase == ADD else SOLVE
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
     """The violation and, unless it is small, the next set; whether threads can go on with it."""
     state = now[0]
@@ -174,7 +174,7 @@ def extremes(now: Array, v: Variables) -> None:
     now[0].gap = max(high - low, 0.0)
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _select(now: Array, v: Variables, chosen: WorkingSet) -> None:
     """Up to half of the last set, those that entered it last; the rest are the worst violators on either side."""
     state, m, q = now[0], v.row.shape[0], chosen.chosen.shape[0]
@@ -282,7 +282,7 @@ def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
         kept.again[chosen.slots[k]] = 1
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _move(now: Array, v: Variables, chosen: WorkingSet) -> None:
     """Write α back, and list the rows whose coefficients have changed."""
     count = 0
@@ -322,7 +322,7 @@ def work_off(
             post(board, tiles if advance(now, v, chosen, kept) else 0)
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _fill(
     begin: int, end: int, missing: int, chosen: WorkingSet, kept: KeptRows, precision: Any, spare: Array
 ) -> None:  # fmt: skip
@@ -337,7 +337,7 @@ def _fill(
             beside[begin + j] = spare[1, j]
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _square(
     begin: int, end: int, size: int, chosen: WorkingSet, left: Array, precision: Any, spare: Array
 ) -> None:  # fmt: skip
@@ -350,7 +350,7 @@ def _square(
                 chosen.K[k + r, j] = spare[r, j]
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def _collect(begin: int, end: int, size: int, chosen: WorkingSet, table: Array, members: Array) -> None:
     """Lines of the set's own matrix for those of its rows that lie in a tile."""
     count = 0

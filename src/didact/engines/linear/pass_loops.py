@@ -188,7 +188,7 @@ def linear_piece(
     return total
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller
 def hold_curved(
     X: Array, first: int, row_step: int, rows: int, p: int, curvature: Array, A: Array, held: int, G: Array
 ) -> int:
