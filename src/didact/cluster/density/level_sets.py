@@ -41,7 +41,7 @@ class Level(NamedTuple):
     h: float
     total: float
     log_level: float
-    index: Index | None  # of the rows above the level
+    above: Index | None  # of the rows above the level
     labels: Array
     radius: float
 
@@ -87,7 +87,7 @@ def level_clusters(rows: Array, logs: Array, radius: float) -> tuple[Array, Arra
 def level_labels(X: Any, level: Level) -> Array:
     """The cluster of each row, -1 below the level."""
     rows = dense(X, np.float64)
-    labels = nearest_label(rows, level.index, level.labels, level.radius, None)
+    labels = nearest_label(rows, level.above, level.labels, level.radius, None)
     here = np.flatnonzero(labels >= 0)
     if len(here):
         logs = log_density(rows[here], level.window, level.points, level.h, level.total)
@@ -119,7 +119,7 @@ class LevelSetClustering(ClusterMixin, Estimator):
     --------
     >>> from didact.cluster import LevelSetClustering
     >>> X = [[0.0], [0.3], [0.5], [2.0], [4.0], [4.2], [4.4]]
-    >>> model = LevelSetClustering(bandwidth=0.5, quantile=0.15).fit(X)
+    >>> model = LevelSetClustering(bandwidth=0.5, quantile=0.1).fit(X)
     >>> model.labels_, model.predict([[0.1], [2.0], [4.3]])
     (array([ 1,  1,  1, -1,  0,  0,  0]), array([ 1, -1,  0]))
     """
@@ -173,7 +173,7 @@ class LevelSetClustering(ClusterMixin, Estimator):
             h=self.bandwidth_,
             total=float(w.sum()),
             log_level=self._log_level,
-            index=build_index(self._above, Euclidean()) if len(self._above) else None,
+            above=build_index(self._above, Euclidean()) if len(self._above) else None,
             labels=self._labels_above,
             radius=self._radius,
         )

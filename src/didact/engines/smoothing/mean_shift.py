@@ -20,7 +20,7 @@ from didact.engines.neighbors.partitions.boxes import boxes
 from didact.engines.smoothing import mean_shift_loops
 from didact.engines.smoothing.tuning import SHIFT_LEAF
 
-KERNELS = {"flat": mean_shift_loops.FLAT, "gaussian": mean_shift_loops.GAUSSIAN}
+KERNELS = {"flat": mean_shift_loops.FLAT_WINDOW, "gaussian": mean_shift_loops.GAUSSIAN_WINDOW}
 
 
 class Climbs(NamedTuple):

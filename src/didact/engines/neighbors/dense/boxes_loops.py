@@ -34,7 +34,7 @@ step1 = dispatch("step1")
 expand1 = dispatch("expand1")
 reduce1 = dispatch("reduce1")
 
-COUNT, GATHER, JOIN, LABEL = range(4)  # the passes
+MARK_CORES, GATHER_GROUPS, JOIN_GROUPS, LABEL_ROWS = range(4)  # the passes
 
 
 class Crowd(NamedTuple):
@@ -298,16 +298,16 @@ def crowd_pass(noun: Any, crowd: Crowd, radius: float, need: float, kind: int, p
             depth -= 1
             node = own[depth]
             group = node >= leaves or crowd.whole[node] == 1
-            if group and kind == COUNT and node < leaves:  # whole, but perhaps not enough
+            if group and kind == MARK_CORES and node < leaves:  # whole, but perhaps not enough
                 group = weight_of(crowd, crowd.start[node], crowd.stop[node]) >= need
             if not group:
                 own[depth], own[depth + 1] = 2 * node + 2, 2 * node + 1
                 depth += 2
-            elif kind == COUNT:
+            elif kind == MARK_CORES:
                 count_group(noun, crowd, node, radius, limit, need, q, stack, totals)
-            elif kind == GATHER:
+            elif kind == GATHER_GROUPS:
                 gather_group(noun, crowd, node, radius, limit, q, totals)
-            elif kind == JOIN:
+            elif kind == JOIN_GROUPS:
                 join_group(noun, crowd, node, radius, limit, q, stack, totals)
             else:
                 label_group(noun, crowd, node, radius, limit, q, stack, totals)
@@ -324,4 +324,4 @@ def warm() -> None:
         )  # fmt: skip
         mark_nodes(noun, crowd, 1.0, 1)
         lead_nodes(crowd)
-        crowd_pass(noun, crowd, 1.0, 1.0, COUNT, 1, np.array([0, 1]))
+        crowd_pass(noun, crowd, 1.0, 1.0, MARK_CORES, 1, np.array([0, 1]))

@@ -35,7 +35,7 @@ from didact.parts.distances import Distance
 MOST_QUERIES = 4096  # rows of a block
 
 
-class Dense(NamedTuple):
+class DenseClusters(NamedTuple):
     """Which rows are cores, and the number of each row's cluster, -1 for those of none."""
 
     core: Array
@@ -45,12 +45,12 @@ class Dense(NamedTuple):
 def dense_clusters(
     X: Any, distance: Distance, radius: float, need: float, weight: Array | None = None, method: str = "auto",
     leaf_size: int = CROWD_LEAF,
-) -> Dense:  # fmt: skip
+) -> DenseClusters:  # fmt: skip
     """The clusters of the rows X; without weights each row counts one.
 
     >>> from didact.parts.distances import Euclidean
     >>> dense_clusters(np.array([[0.0], [1.0], [2.0], [9.0]]), Euclidean(), 1.0, 3)
-    Dense(core=array([False,  True, False, False]), labels=array([ 0,  0,  0, -1]))
+    DenseClusters(core=array([False,  True, False, False]), labels=array([ 0,  0,  0, -1]))
     """
     noun, reach = distance.inner, distance.start(radius)
     w = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
@@ -62,7 +62,7 @@ def dense_clusters(
         core, found = _over_boxes(np.ascontiguousarray(rows, np.float64), noun, reach, need, w, leaf_size)
     else:
         core, found = _over_index(build_index(X, distance, method), radius, need, w)
-    return Dense(core, numbered(found))
+    return DenseClusters(core, numbered(found))
 
 
 def numbered(found: Array) -> Array:
@@ -97,9 +97,9 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
     )
     pieces = 1 << min(tree.levels, CROWD_PIECES)
     boxes_loops.mark_nodes(noun, crowd, float(radius), pieces)
-    for kind in (boxes_loops.COUNT, boxes_loops.GATHER, boxes_loops.JOIN, boxes_loops.LABEL):
+    for kind in (boxes_loops.MARK_CORES, boxes_loops.GATHER_GROUPS, boxes_loops.JOIN_GROUPS, boxes_loops.LABEL_ROWS):
         share_pieces(pieces, partial(boxes_loops.crowd_pass, noun, crowd, float(radius), float(need), kind, pieces))
-        if kind == boxes_loops.COUNT:
+        if kind == boxes_loops.MARK_CORES:
             boxes_loops.lead_nodes(crowd)
     core = np.empty(n, bool)
     core[tree.order] = crowd.core
