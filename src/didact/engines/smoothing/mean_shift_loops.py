@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import REASSOCIATE, jit, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
@@ -235,10 +236,8 @@ def climb_all(hills: Hills, kind: int, h: float, tol: float, most: int, order: A
 def warm() -> None:
     """Compile for float64."""
     one, long, number = np.zeros((1, 2)), np.zeros(1, np.int64), np.ones(1)
-    hills = Hills(
-        points=np.zeros(2), low=one, high=one, start=long, stop=long + 1, weight=number, mass=number.copy(),
-        sums=one.copy(),
-    )  # fmt: skip
+    tree = {"points": read_only(np.zeros(2)), "low": read_only(one), "high": read_only(one)}
+    hills = Hills(**tree, start=long, stop=long + 1, weight=number, mass=number.copy(), sums=one.copy())
     sum_nodes(hills)
     ways = np.zeros(2, np.int64)
     climb_all(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.backend import read_only
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.neighbors import far
@@ -81,10 +82,10 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
     start, stop = tree.ranges()
     crowd = boxes_loops.Crowd(
         rows=rows,
-        order=tree.order,
-        points=tree.points,
-        low=tree.low,
-        high=tree.high,
+        order=read_only(tree.order),  # as in searches of the tree: loops have one variant for both
+        points=read_only(tree.points),
+        low=read_only(tree.low),
+        high=read_only(tree.high),
         start=start,
         stop=stop,
         whole=np.zeros(nodes, np.int8),
@@ -96,7 +97,7 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
         found=np.empty(n, np.int64),
     )
     pieces = 1 << min(tree.levels, CROWD_PIECES)
-    boxes_loops.mark_nodes(noun, crowd, float(radius), pieces)
+    boxes_loops.mark_nodes(noun, crowd, float(radius), pieces, np.empty(rows.shape[1]))
     for kind in (boxes_loops.MARK_CORES, boxes_loops.GATHER_GROUPS, boxes_loops.JOIN_GROUPS, boxes_loops.LABEL_ROWS):
         share_pieces(pieces, partial(boxes_loops.crowd_pass, noun, crowd, float(radius), float(need), kind, pieces))
         if kind == boxes_loops.MARK_CORES:
@@ -117,7 +118,7 @@ def _over_index(index: Index, radius: float, need: float, w: Array) -> tuple[Arr
         if pairs <= BLOCK_PAIRS:  # few enough to keep: functions of two rows are dear
             kept.append((first, edges, rows))
     core = total >= need
-    parent, claims, rank, border = np.arange(n), np.zeros(n, np.int64), np.arange(n), []
+    parent, claims, rank, border = np.arange(n), np.zeros(n, np.int64), read_only(np.arange(n)), []
     for first, edges, rows in kept if pairs <= BLOCK_PAIRS else _blocks(index, radius):
         near = first + np.repeat(np.arange(len(edges) - 1), np.diff(edges))
         inside, edge = core[near] & core[rows], core[near] & ~core[rows]
