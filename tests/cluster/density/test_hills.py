@@ -137,6 +137,12 @@ def test_a_higher_level_parts_what_touches():
         assert (np.bincount(labels[labels >= 0]) > 250).sum() == parts
 
 
+def test_rows_of_one_density_are_one_cluster():
+    """A share of the rows that cannot be told from the others is not left out."""
+    assert set(LevelSetClustering().fit(np.ones((20, 2))).labels_) == {0}
+    np.testing.assert_array_equal(LevelSetClustering().fit([[1.0]]).labels_, [0])
+
+
 def test_a_level_above_all_rows_leaves_nothing():
     model = LevelSetClustering(bandwidth=1.0, threshold=1e6).fit(X)
     assert (model.n_clusters_, set(model.labels_), set(model.predict(X[:3]))) == (0, {-1}, {-1})

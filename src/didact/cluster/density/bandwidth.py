@@ -81,7 +81,7 @@ def estimate_bandwidth(
     >>> from didact.cluster import estimate_bandwidth
     >>> X = [[1, 1], [2, 1], [1, 0], [4, 7], [3, 5], [3, 6]]
     >>> round(float(estimate_bandwidth(X, quantile=0.5)), 2)
-    1.61
+    1.62
     """
     X = check_array(X)
     check_scalar(quantile, "quantile", (int, float, np.number), min_val=0, max_val=1)

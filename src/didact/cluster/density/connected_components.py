@@ -73,7 +73,7 @@ class ConnectedComponents(_Distances):
     >>> model.n_components_, model.labels_
     (2, array([0, 0, 0, 1, 1]))
     >>> model.predict([[2.5], [3.6]])
-    array([ 0,  1])
+    array([0, 1])
     """
 
     graph: str = param("ball", one_of("ball", "knn"), "Which rows are joined: those within ε, or mutual neighbours.")
@@ -96,7 +96,8 @@ class ConnectedComponents(_Distances):
         """Find the components of rows X; y is not used."""
         rows, _, self._distance = self._checked(X)
         if self.graph == "ball":
-            self.labels_, self.reach_ = dense_clusters(rows, self._distance, self.eps, 1).labels, float(self.eps)
+            self.labels_ = dense_clusters(rows, self._distance, self.eps, 1).labels
+            self.reach_: Any = float(self.eps)
         else:
             self.labels_, self.reach_ = mutual_components(build_index(rows, self._distance), self.n_neighbors)
         self.n_components_ = int(self.labels_.max()) + 1

@@ -113,8 +113,9 @@ class _Distances(ClusterMixin, Estimator):
     def _labelled(self, X: Any, rows: Any, places: Array, labels: Array, reach: Any) -> Any:
         """The labels of new rows by the nearest of some fitted rows, whose numbers are `places`."""
         own = self.metric == "precomputed"
-        index = None if own or not len(labels) else build_index(rows, self._distance)
-        if index is not None:
+        index = None
+        if len(labels) and not own:  # in float64, as the queries
+            index = build_index(rows if is_sparse(rows) else rows.astype(np.float64, copy=False), self._distance)
             index.check()  # the distance may come from a file
         return self._map_rows(X, nearest_label, index, labels, reach, places)
 

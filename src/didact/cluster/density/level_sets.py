@@ -41,7 +41,7 @@ class Level(NamedTuple):
     h: float
     total: float
     log_level: float
-    index: Index | None  # of the rows above the level
+    above: Index | None  # of the rows above the level
     labels: Array
     radius: float
 
@@ -66,16 +66,16 @@ def silverman(X: Array, w: Array) -> float:
 
 
 def level_of(logs: Array, w: Array, quantile: float) -> float:
-    """The logarithm of the least density such that this share of the rows has no higher one; -∞ for none of them.
+    """The logarithm of the highest density that at most this share of the rows does not exceed; -∞ if there is none.
 
     >>> level_of(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), 0.5)
-    2.0
+    1.0
     """
-    if quantile == 0:
-        return -math.inf
     order = np.argsort(logs, kind="stable")
-    upto = np.cumsum(w[order])
-    return float(logs[order[min(int(np.searchsorted(upto, quantile * upto[-1] * (1 - 1e-12))), len(order) - 1)]])
+    rising, upto = logs[order], np.cumsum(w[order])
+    last = np.append(np.diff(rising) > ROUNDING, True)  # of rows with one density: all of them or none
+    below = np.flatnonzero(last & (upto <= quantile * upto[-1] * (1 + 1e-12)))
+    return float(rising[below[-1]]) if len(below) else -math.inf
 
 
 def level_clusters(rows: Array, logs: Array, radius: float) -> tuple[Array, Array]:
@@ -87,7 +87,7 @@ def level_clusters(rows: Array, logs: Array, radius: float) -> tuple[Array, Arra
 def level_labels(X: Any, level: Level) -> Array:
     """The cluster of each row, -1 below the level."""
     rows = dense(X, np.float64)
-    labels = nearest_label(rows, level.index, level.labels, level.radius, None)
+    labels = nearest_label(rows, level.above, level.labels, level.radius, None)
     here = np.flatnonzero(labels >= 0)
     if len(here):
         logs = log_density(rows[here], level.window, level.points, level.h, level.total)
@@ -127,7 +127,7 @@ class LevelSetClustering(ClusterMixin, Estimator):
     bandwidth: Any = param(None, [above(0), none], "The bandwidth h; None: by Silverman's rule, which is wide.")
     kernel: str = param("gaussian", one_of(*WINDOWS), "The window K.")
     threshold: Any = param(None, [at_least(0), none], "The level θ, a density; None: by `quantile`.")
-    quantile: float = param(0.1, between(0, 1), "Share of the rows below the level, if `threshold` is None.")
+    quantile: float = param(0.1, between(0, 1), "Largest share of the rows below the level, if `threshold` is None.")
     radius: Any = param(None, [above(0), none], "The largest distance of joined rows; None: the bandwidth.")
 
     _sparse = False
@@ -173,7 +173,7 @@ class LevelSetClustering(ClusterMixin, Estimator):
             h=self.bandwidth_,
             total=float(w.sum()),
             log_level=self._log_level,
-            index=build_index(self._above, Euclidean()) if len(self._above) else None,
+            above=build_index(self._above, Euclidean()) if len(self._above) else None,
             labels=self._labels_above,
             radius=self._radius,
         )

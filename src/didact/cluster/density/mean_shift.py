@@ -92,8 +92,8 @@ class MeanShift(ClusterMixin, Estimator):
     >>> from didact.cluster import MeanShift
     >>> X = [[1.0, 1.0], [2.0, 1.0], [1.0, 0.0], [4.0, 7.0], [3.0, 5.0], [3.0, 6.0]]
     >>> model = MeanShift(bandwidth=2).fit(X)
-    >>> model.labels_, model.predict([[0.0, 0.0], [5.0, 5.0]])
-    (array([1, 1, 1, 0, 0, 0]), array([1, 0]))
+    >>> model.labels_, model.predict([[0.0, 0.0], [5.0, 5.0]]).tolist()
+    (array([1, 1, 1, 0, 0, 0]), [1, 0])
     """
 
     bandwidth: Any = param(None, [above(0), none], "The width h of the window; None: that of `estimate_bandwidth`.")

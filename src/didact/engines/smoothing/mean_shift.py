@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.neighbors.partitions.boxes import boxes
 from didact.engines.smoothing import mean_shift_loops
 from didact.engines.smoothing.tuning import SHIFT_LEAF
 
-KERNELS = {"flat": mean_shift_loops.FLAT, "gaussian": mean_shift_loops.GAUSSIAN}
+KERNELS = {"flat": mean_shift_loops.FLAT_WINDOW, "gaussian": mean_shift_loops.GAUSSIAN_WINDOW}
 
 
 class Climbs(NamedTuple):
@@ -37,9 +38,9 @@ def hills_of(X: Array, w: Array) -> mean_shift_loops.Hills:
     tree = boxes(np.ascontiguousarray(X, np.float64), SHIFT_LEAF)
     start, stop = tree.ranges()
     hills = mean_shift_loops.Hills(
-        points=tree.points,
-        low=tree.low,
-        high=tree.high,
+        points=read_only(tree.points),  # as in searches of the tree: loops have one variant for both
+        low=read_only(tree.low),
+        high=read_only(tree.high),
         start=start,
         stop=stop,
         weight=np.ascontiguousarray(w, np.float64)[tree.order],

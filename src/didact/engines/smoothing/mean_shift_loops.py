@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import REASSOCIATE, jit, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
@@ -30,9 +31,12 @@ from didact.parts.distances import Euclidean
 from didact.parts.exp_loops import exp1
 
 EUCLIDEAN = Euclidean()
-FLAT, GAUSSIAN = 0, 1
+FLAT_WINDOW, GAUSSIAN_WINDOW = 0, 1
 FAR_SQUARE = 80.0  # square of the distance, in bandwidths, from which on a Gaussian window is left out
-SHORT, FASTER = 0.1, 1.5  # bandwidths up to which Gaussian moves are lengthened, and the factor from one to the next
+SHORT_MOVE, STRETCHED = (
+    0.1,
+    1.5,
+)  # bandwidths up to which Gaussian moves are lengthened, and the factor from one to the next
 SEEDS_AT_ONCE = 4  # seeds of a piece
 
 
@@ -79,7 +83,7 @@ def weighted_sum(values: Array, column: Array, width: int) -> float:
 @jit_unmanaged
 def set_window(kind: int, h: float, nearest: float, weight: Array, values: Array, width: int) -> float:
     """Squared distances become w K, in units of K at the square `nearest`; their sum."""
-    if kind == FLAT:
+    if kind == FLAT_WINDOW:
         for i in range(width):
             values[i] = weight[i] if math.sqrt(values[i]) <= h else 0.0
     else:
@@ -116,7 +120,7 @@ def mean_around(hills: Hills, kind: int, h: float, nearest: float, reach: float,
         node = stack[depth]
         if box_total(EUCLIDEAN, q, hills.low[node], hills.high[node]) > reach:
             continue
-        if kind == FLAT and math.sqrt(farthest_square(q, hills.low[node], hills.high[node])) <= h:
+        if kind == FLAT_WINDOW and math.sqrt(farthest_square(q, hills.low[node], hills.high[node])) <= h:
             height += hills.mass[node]
             for j in range(p):
                 new[j] += hills.sums[node, j]
@@ -156,7 +160,7 @@ def set_mean(hills: Hills, kind: int, h: float, reach: float, q: Array, new: Arr
     """The weighted mean around q in `new`, and Σ w K at q; 0 if no row is near."""
     height = mean_around(hills, kind, h, 0.0, reach, q, new, stack, values)
     total = height
-    if height <= 0.0 and kind == GAUSSIAN:
+    if height <= 0.0 and kind == GAUSSIAN_WINDOW:
         nearest = nearest_square(hills, q, values)
         total = mean_around(hills, kind, h, nearest, nearest + reach, q, new, stack, values)
     if total > 0.0:
@@ -173,11 +177,11 @@ def climb(hills: Hills, kind: int, h: float, tol: float, most: int, q: Array, ne
     The first move is not counted; most + 1 says that q had not come to rest after that many more. Short Gaussian moves
     are lengthened, half as much again each time, as long as the density rises; then q goes back to the plain move.
     """
-    p, steps, reach = q.shape[0], 0, h * h * (1.0 + 1e-15 if kind == FLAT else FAR_SQUARE)
+    p, steps, reach = q.shape[0], 0, h * h * (1.0 + 1e-15 if kind == FLAT_WINDOW else FAR_SQUARE)
     before, stretch, move = 0.0, 1.0, math.inf
     while True:
         height = set_mean(hills, kind, h, reach, q, new, stack, values)
-        if height <= 0.0 and kind == FLAT:
+        if height <= 0.0 and kind == FLAT_WINDOW:
             return steps, 0.0
         if stretch > 1.0 and height < before:
             stretch = 1.0
@@ -188,7 +192,11 @@ def climb(hills: Hills, kind: int, h: float, tol: float, most: int, q: Array, ne
             for j in range(p):
                 square += (new[j] - q[j]) * (new[j] - q[j])
             move = math.sqrt(square)
-            stretch = stretch * FASTER if kind == GAUSSIAN and steps > 0 and stretch * move < SHORT * h else 1.0
+            stretch = (
+                stretch * STRETCHED
+                if kind == GAUSSIAN_WINDOW and steps > 0 and stretch * move < SHORT_MOVE * h
+                else 1.0
+            )
             if move <= tol:
                 stretch = 1.0
             for j in range(p):
@@ -228,10 +236,10 @@ def climb_all(hills: Hills, kind: int, h: float, tol: float, most: int, order: A
 def warm() -> None:
     """Compile for float64."""
     one, long, number = np.zeros((1, 2)), np.zeros(1, np.int64), np.ones(1)
-    hills = Hills(
-        points=np.zeros(2), low=one, high=one, start=long, stop=long + 1, weight=number, mass=number.copy(),
-        sums=one.copy(),
-    )  # fmt: skip
+    tree = {"points": read_only(np.zeros(2)), "low": read_only(one), "high": read_only(one)}
+    hills = Hills(**tree, start=long, stop=long + 1, weight=number, mass=number.copy(), sums=one.copy())
     sum_nodes(hills)
     ways = np.zeros(2, np.int64)
-    climb_all(hills, FLAT, 1.0, 0.0, 1, long, one.copy(), long.copy(), number.copy(), ways, one[:0], np.array([0, 1]))
+    climb_all(
+        hills, FLAT_WINDOW, 1.0, 0.0, 1, long, one.copy(), long.copy(), number.copy(), ways, one[:0], np.array([0, 1])
+    )

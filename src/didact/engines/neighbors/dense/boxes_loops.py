@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
@@ -34,7 +35,7 @@ step1 = dispatch("step1")
 expand1 = dispatch("expand1")
 reduce1 = dispatch("reduce1")
 
-COUNT, GATHER, JOIN, LABEL = range(4)  # the passes
+MARK_CORES, GATHER_GROUPS, JOIN_GROUPS, LABEL_ROWS = range(4)  # the passes
 
 
 class Crowd(NamedTuple):
@@ -257,10 +258,12 @@ def label_group(noun: Any, crowd: Crowd, node: int, radius: float, limit: float,
 
 
 @jit_unmanaged
-def mark_nodes(noun: Any, crowd: Crowd, radius: float, pieces: int) -> None:
+def mark_nodes(noun: Any, crowd: Crowd, radius: float, pieces: int, q: Array) -> None:
     """Find the whole nodes within the pieces: only there are the cores of a whole node joined before others are met."""
     for node in range(pieces - 1, crowd.low.shape[0]):
-        if expand1(noun, far_total(noun, crowd.low[node], crowd.low[node], crowd.high[node])) <= radius:
+        for j in range(q.shape[0]):
+            q[j] = crowd.low[node, j]
+        if expand1(noun, far_total(noun, q, crowd.low[node], crowd.high[node])) <= radius:
             crowd.whole[node] = 1
 
 
@@ -298,16 +301,16 @@ def crowd_pass(noun: Any, crowd: Crowd, radius: float, need: float, kind: int, p
             depth -= 1
             node = own[depth]
             group = node >= leaves or crowd.whole[node] == 1
-            if group and kind == COUNT and node < leaves:  # whole, but perhaps not enough
+            if group and kind == MARK_CORES and node < leaves:  # whole, but perhaps not enough
                 group = weight_of(crowd, crowd.start[node], crowd.stop[node]) >= need
             if not group:
                 own[depth], own[depth + 1] = 2 * node + 2, 2 * node + 1
                 depth += 2
-            elif kind == COUNT:
+            elif kind == MARK_CORES:
                 count_group(noun, crowd, node, radius, limit, need, q, stack, totals)
-            elif kind == GATHER:
+            elif kind == GATHER_GROUPS:
                 gather_group(noun, crowd, node, radius, limit, q, totals)
-            elif kind == JOIN:
+            elif kind == JOIN_GROUPS:
                 join_group(noun, crowd, node, radius, limit, q, stack, totals)
             else:
                 label_group(noun, crowd, node, radius, limit, q, stack, totals)
@@ -316,12 +319,13 @@ def crowd_pass(noun: Any, crowd: Crowd, radius: float, need: float, kind: int, p
 def warm() -> None:
     """Compile for every distance that is summed column by column."""
     one, long, flag = np.zeros((1, 2)), np.zeros(1, np.int64), np.zeros(1, np.int8)
+    tree = {"order": read_only(long), "points": read_only(np.zeros(2)), "low": read_only(one), "high": read_only(one)}
     for noun in (Euclidean(), Manhattan(), Chebyshev(), Minkowski(3.0), Canberra(), Hamming(np.ones(2), 2.0)):
         crowd = Crowd(
-            rows=one, order=long, points=np.zeros(2), low=one, high=one, start=long, stop=long + 1, whole=flag.copy(),
+            rows=one, **tree, start=long, stop=long + 1, whole=flag.copy(),
             lead=long.copy(), weight=np.zeros(0), core=flag.copy(), parent=long.copy(), claims=long.copy(),
             found=long.copy(),
         )  # fmt: skip
-        mark_nodes(noun, crowd, 1.0, 1)
+        mark_nodes(noun, crowd, 1.0, 1, np.empty(2))
         lead_nodes(crowd)
-        crowd_pass(noun, crowd, 1.0, 1.0, COUNT, 1, np.array([0, 1]))
+        crowd_pass(noun, crowd, 1.0, 1.0, MARK_CORES, 1, np.array([0, 1]))

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.backend import read_only
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.neighbors import far
@@ -35,7 +36,7 @@ from didact.parts.distances import Distance
 MOST_QUERIES = 4096  # rows of a block
 
 
-class Dense(NamedTuple):
+class DenseClusters(NamedTuple):
     """Which rows are cores, and the number of each row's cluster, -1 for those of none."""
 
     core: Array
@@ -45,12 +46,12 @@ class Dense(NamedTuple):
 def dense_clusters(
     X: Any, distance: Distance, radius: float, need: float, weight: Array | None = None, method: str = "auto",
     leaf_size: int = CROWD_LEAF,
-) -> Dense:  # fmt: skip
+) -> DenseClusters:  # fmt: skip
     """The clusters of the rows X; without weights each row counts one.
 
     >>> from didact.parts.distances import Euclidean
     >>> dense_clusters(np.array([[0.0], [1.0], [2.0], [9.0]]), Euclidean(), 1.0, 3)
-    Dense(core=array([False,  True, False, False]), labels=array([ 0,  0,  0, -1]))
+    DenseClusters(core=array([False,  True, False, False]), labels=array([ 0,  0,  0, -1]))
     """
     noun, reach = distance.inner, distance.start(radius)
     w = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
@@ -62,7 +63,7 @@ def dense_clusters(
         core, found = _over_boxes(np.ascontiguousarray(rows, np.float64), noun, reach, need, w, leaf_size)
     else:
         core, found = _over_index(build_index(X, distance, method), radius, need, w)
-    return Dense(core, numbered(found))
+    return DenseClusters(core, numbered(found))
 
 
 def numbered(found: Array) -> Array:
@@ -81,10 +82,10 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
     start, stop = tree.ranges()
     crowd = boxes_loops.Crowd(
         rows=rows,
-        order=tree.order,
-        points=tree.points,
-        low=tree.low,
-        high=tree.high,
+        order=read_only(tree.order),  # as in searches of the tree: loops have one variant for both
+        points=read_only(tree.points),
+        low=read_only(tree.low),
+        high=read_only(tree.high),
         start=start,
         stop=stop,
         whole=np.zeros(nodes, np.int8),
@@ -96,10 +97,10 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
         found=np.empty(n, np.int64),
     )
     pieces = 1 << min(tree.levels, CROWD_PIECES)
-    boxes_loops.mark_nodes(noun, crowd, float(radius), pieces)
-    for kind in (boxes_loops.COUNT, boxes_loops.GATHER, boxes_loops.JOIN, boxes_loops.LABEL):
+    boxes_loops.mark_nodes(noun, crowd, float(radius), pieces, np.empty(rows.shape[1]))
+    for kind in (boxes_loops.MARK_CORES, boxes_loops.GATHER_GROUPS, boxes_loops.JOIN_GROUPS, boxes_loops.LABEL_ROWS):
         share_pieces(pieces, partial(boxes_loops.crowd_pass, noun, crowd, float(radius), float(need), kind, pieces))
-        if kind == boxes_loops.COUNT:
+        if kind == boxes_loops.MARK_CORES:
             boxes_loops.lead_nodes(crowd)
     core = np.empty(n, bool)
     core[tree.order] = crowd.core
@@ -117,7 +118,7 @@ def _over_index(index: Index, radius: float, need: float, w: Array) -> tuple[Arr
         if pairs <= BLOCK_PAIRS:  # few enough to keep: functions of two rows are dear
             kept.append((first, edges, rows))
     core = total >= need
-    parent, claims, rank, border = np.arange(n), np.zeros(n, np.int64), np.arange(n), []
+    parent, claims, rank, border = np.arange(n), np.zeros(n, np.int64), read_only(np.arange(n)), []
     for first, edges, rows in kept if pairs <= BLOCK_PAIRS else _blocks(index, radius):
         near = first + np.repeat(np.arange(len(edges) - 1), np.diff(edges))
         inside, edge = core[near] & core[rows], core[near] & ~core[rows]

@@ -12,6 +12,7 @@ Layout::
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import SPINS, atomic_add, atomic_load, atomic_store, pause, yield_core
 from didact.core.typing import Array
@@ -67,5 +68,5 @@ def set_roots(parent: Array) -> None:
 def warm() -> None:
     """Compile for int64."""
     own, zero = np.arange(1), np.zeros(1, np.int64)
-    unite_pairs(own, zero, own, zero, zero)
+    unite_pairs(own, zero, read_only(own), zero, zero)
     set_roots(own)
