@@ -35,7 +35,7 @@ from didact.engines.centroids.starts import sample_of
 from didact.engines.factors.multiplicative import blocks_multiplicative, multiplicative, objective
 from didact.engines.factors.nonnegative import Penalties, blocks_descent, coordinate_descent, steps_of
 from didact.engines.factors.starts import nonnegative_start
-from didact.engines.factors.tuning import SAMPLE
+from didact.engines.factors.tuning import START_SAMPLE
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
@@ -90,9 +90,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     >>> parts = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
     >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]]) @ parts
     >>> model = NMF(2, init="nndsvd", tol=1e-8, max_iter=2000).fit(X)
-    >>> (model.components_ > 1e-6).astype(int)
-    array([[1, 1, 0, 0],
-           [0, 0, 1, 1]])
+    >>> sorted((model.components_ > 1e-6).astype(int).tolist())
+    [[0, 0, 1, 1], [1, 1, 0, 0]]
     """
 
     _tensors = True
@@ -228,8 +227,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         mean = known.total / max(known.range.cases * rows.n_features, 1.0)
         if isinstance(rows, MemoryRows):
             X, w = _columns(rows)
-            return tuple(like(part, X) for part in nonnegative_start(X, w, k, self.init, rng, mean))  # type: ignore[return-value]
-        sample = rows.reduce(sample_of, SAMPLE)
+            first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
+            return like(first, X), like(parts, X)
+        sample = rows.reduce(sample_of, START_SAMPLE)
         return None, nonnegative_start(sample.rows, sample.weights, k, self.init, rng, mean)[1]
 
     def _solved(
