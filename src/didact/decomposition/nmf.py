@@ -22,6 +22,7 @@ from didact.core.parameters import at_least, attr, between, is_bool, none, one_o
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows.memory import refuse_square
 from didact.decomposition.nonnegative import (
     Extent,
     Transformer,
@@ -224,6 +225,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if self.solver == "mu" and self.init == "nndsvd":
             warnings.warn(MU_ZEROS, UserWarning, stacklevel=users_level())
         k = rows.n_features if k is None or isinstance(k, str) else k
+        refuse_square(k, "choose fewer parts (n_components)")
         mean = known.total / max(known.range.cases * rows.n_features, 1.0)
         if isinstance(rows, MemoryRows):
             X, w = _columns(rows)

@@ -68,7 +68,7 @@ class DenseSteps:
 
     def rows(self, G: Array, l1: float, order: Array) -> tuple[float, Array]:
         """Move W; the sizes of its slopes and WᵀW with weights."""
-        K, found = self.W.shape[1], np.zeros((len(self.edges) - 1, 3))
+        K, found, G = self.W.shape[1], np.zeros((len(self.edges) - 1, 3)), read_only(G)
         self.table[self.p, :K] = -l1
         tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), FACTOR_TILE)
 
@@ -84,7 +84,7 @@ class DenseSteps:
 
     def lines(self, G: Array, l1: float, order: Array) -> tuple[float, float]:
         """Move H; the sizes of its slopes and ⟨WᵀX, H⟩."""
-        found = np.zeros((len(self.columns) - 1, 3))
+        found, G = np.zeros((len(self.columns) - 1, 3)), read_only(G)
 
         def loop(turn: Array) -> None:
             room = tile_room(self.K, FACTOR_TILE)
@@ -100,7 +100,7 @@ class DenseSteps:
 
 def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array) -> tuple[float, float]:
     """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes and ⟨X T, W⟩."""
-    K = W.shape[1]
+    K, G = W.shape[1], read_only(G)
     edges = piece_edges(X.shape[0], ROWS_EACH, K * (K + X.nnz // max(X.shape[0], 1)))
     found, wide = np.zeros((len(edges) - 1, 3)), whole_vectors(K)
     rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
@@ -122,7 +122,7 @@ def solve_rows(N: Array, G: Array, l1: float, order: Array, W: Array, tol: float
 
     def loop(turn: Array) -> None:
         room = *tile_room(wide, FACTOR_TILE), np.zeros(FACTOR_TILE)
-        solve_pass(turn, edges, read_only(N), G, l1, order, W, tol, max_iter, *room, found)
+        solve_pass(turn, edges, read_only(N), read_only(G), l1, order, W, tol, max_iter, *room, found)
 
     share_pieces(len(found), loop)
     return int(found[:, SWEEPS].max(initial=0.0))
