@@ -40,6 +40,7 @@ from didact.engines.factors.tuning import START_SAMPLE
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
+LEAST_SQUARES = 1e-280  # sum of squares below which products lose digits
 BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 MU_ZEROS = (
     "The multiplicative update ('mu') solver cannot update zeros present in the initialization, and so leads to poorer "
@@ -188,6 +189,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         known = rows.reduce(extent)
         refuse_negative_entry(known.negative, rows.names)
         refuse_overflow(rows, (known.total, known.squares))
+        if 0 < known.total and known.squares < LEAST_SQUARES:
+            raise InputError("Values of X are so small that their squares vanish: multiply X by a power of ten.")
         if known.least == 0 and self._beta <= 0:
             raise InputError(
                 "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or "
