@@ -189,8 +189,6 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         known = rows.reduce(extent)
         refuse_negative_entry(known.negative, rows.names)
         refuse_overflow(rows, (known.total, known.squares))
-        if 0 < known.total and known.squares < LEAST_SQUARES:
-            raise InputError("Values of X are so small that their squares vanish: multiply X by a power of ten.")
         if known.least == 0 and self._beta <= 0:
             raise InputError(
                 "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or "
@@ -200,6 +198,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if seen.low < seen.high or seen.unit != 1.0:
             rows = rows.prepared(_in_units, seen.unit)
             known = known._replace(total=known.total / seen.unit, squares=known.squares / seen.unit)
+        if known.total > 0 and known.squares < LEAST_SQUARES:
+            raise InputError("Values of X are so small that their squares vanish: multiply X by a power of ten.")
         return known._replace(range=seen), rows
 
     @property
