@@ -128,6 +128,8 @@ def test_what_cannot_be_factored():
         NMF(3, init="custom").fit(X, W=W, H=H[:, 1:])
     with pytest.raises(InputError, match="overflow"):
         NMF(2).fit(X * 1e160)
+    with pytest.raises(InputError, match="vanish"):
+        NMF(2).fit(X * 1e-160)
     with pytest.raises(TypeError):
         NMF(2).fit(X, V=W)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type
-from didact.core.errors import InputError, ParameterError, users_level
+from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import warn_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -21,6 +21,8 @@ from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.decomposition.sources import White, _Sources, first_matrix, matrices, whitened, with_signs
 from didact.engines.factors.sources import Contrast, deflation, fixed_point
+
+NOT_AT_REST = "FastICA did not converge. Consider increasing tolerance or the maximum number of iterations. (max_iter)"
 
 
 class FastICA(_Sources):
@@ -82,8 +84,7 @@ class FastICA(_Sources):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FastICA":
         """Find the sources of rows X; sample_weight counts rows, y is not used."""
         rows = self._rows(X, None, sample_weight, target="none")
-        contrast, dtype = self._contrast(sample_weight), float_type(rows)
-        white = self._white(rows)
+        contrast, white, dtype = self._contrast(), self._white(rows), float_type(rows)
         inner, k = (rows, rows.n_features) if white is None else (white.rows, len(white.matrix))
         attributes = lambda W: matrices(self._scaled(W, white), white, dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, attributes=attributes) as progress:
@@ -93,18 +94,12 @@ class FastICA(_Sources):
         self.__dict__.update(attributes(result.x))
         self.n_iter_ = max(1, result.n_iter)
         if not result.converged and result.status != "stopped":
-            warn_convergence(
-                self,
-                "FastICA did not converge. Consider increasing tolerance or the maximum number of iterations. "
-                "(max_iter)",
-            )
+            warn_convergence(self, NOT_AT_REST)
         return self
 
-    def _contrast(self, sample_weight: Any) -> Contrast:
+    def _contrast(self) -> Contrast:
         arguments = self.fun_args or {}
         if callable(self.fun):
-            if sample_weight is not None:
-                raise InputError("A function of your own averages over rows by itself: it takes no sample_weight.")
             return Contrast(self.fun, arguments=tuple(arguments.items()))
         alpha = arguments.get("alpha", 1.0)
         if not 1 <= alpha <= 2:
@@ -124,7 +119,7 @@ class FastICA(_Sources):
         """The matrix from rows to sources; white rows have variance 1, and so have their rotations."""
         if white is None:
             return W
-        unit = np.sqrt(white.count) if self.whiten == "unit-variance" else 1.0
+        unit = np.sqrt(white.cases) if self.whiten == "unit-variance" else 1.0
         return unit * with_signs(W @ white.matrix)
 
 

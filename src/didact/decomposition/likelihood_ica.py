@@ -97,7 +97,7 @@ class MaximumLikelihoodICA(_Sources):
         """Find the sources of rows X; sample_weight counts rows, y is not used."""
         rows = self._rows(X, None, sample_weight, target="none")
         white, dtype = whitened(rows, self.n_components), float_type(rows)
-        scale = np.sqrt(white.count)
+        scale = np.sqrt(white.cases)
         k = len(white.matrix)
         start = np.eye(k) if self.w_init is None else first_matrix(self.w_init, k, None)
         attributes = lambda W: matrices(scale * with_signs(W @ white.matrix), white, dtype)  # noqa: E731

@@ -22,6 +22,7 @@ from didact.core.parameters import at_least, attr, between, is_bool, none, one_o
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows.memory import refuse_square
 from didact.decomposition.nonnegative import (
     Extent,
     Transformer,
@@ -35,10 +36,11 @@ from didact.engines.centroids.starts import sample_of
 from didact.engines.factors.multiplicative import blocks_multiplicative, multiplicative, objective
 from didact.engines.factors.nonnegative import Penalties, blocks_descent, coordinate_descent, steps_of
 from didact.engines.factors.starts import nonnegative_start
-from didact.engines.factors.tuning import SAMPLE
+from didact.engines.factors.tuning import START_SAMPLE
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
+LEAST_SQUARES = 1e-280  # sum of squares below which products lose digits
 BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 MU_ZEROS = (
     "The multiplicative update ('mu') solver cannot update zeros present in the initialization, and so leads to poorer "
@@ -90,9 +92,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     >>> parts = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
     >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]]) @ parts
     >>> model = NMF(2, init="nndsvd", tol=1e-8, max_iter=2000).fit(X)
-    >>> (model.components_ > 1e-6).astype(int)
-    array([[1, 1, 0, 0],
-           [0, 0, 1, 1]])
+    >>> sorted((model.components_ > 1e-6).astype(int).tolist())
+    [[0, 0, 1, 1], [1, 1, 0, 0]]
     """
 
     _tensors = True
@@ -197,6 +198,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if seen.low < seen.high or seen.unit != 1.0:
             rows = rows.prepared(_in_units, seen.unit)
             known = known._replace(total=known.total / seen.unit, squares=known.squares / seen.unit)
+        if known.total > 0 and known.squares < LEAST_SQUARES:
+            raise InputError("Values of X are so small that their squares vanish: multiply X by a power of ten.")
         return known._replace(range=seen), rows
 
     @property
@@ -225,11 +228,13 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if self.solver == "mu" and self.init == "nndsvd":
             warnings.warn(MU_ZEROS, UserWarning, stacklevel=users_level())
         k = rows.n_features if k is None or isinstance(k, str) else k
+        refuse_square(k, "choose fewer parts (n_components)")
         mean = known.total / max(known.range.cases * rows.n_features, 1.0)
         if isinstance(rows, MemoryRows):
             X, w = _columns(rows)
-            return tuple(like(part, X) for part in nonnegative_start(X, w, k, self.init, rng, mean))  # type: ignore[return-value]
-        sample = rows.reduce(sample_of, SAMPLE)
+            first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
+            return like(first, X), like(parts, X)
+        sample = rows.reduce(sample_of, START_SAMPLE)
         return None, nonnegative_start(sample.rows, sample.weights, k, self.init, rng, mean)[1]
 
     def _solved(

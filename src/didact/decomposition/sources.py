@@ -26,12 +26,12 @@ RANK = 1e-13  # variances below, relative to the largest, are rounding
 
 
 class White(NamedTuple):
-    """White rows (n, k), with what made them: the matrix K (k, p), the mean (p,), and the number of rows n."""
+    """White rows (n, k), with what made them: the matrix K (k, p), the mean (p,), and the number of rows."""
 
     rows: Rows
     matrix: Array
     mean: Array
-    count: float
+    cases: float
 
 
 def whitened(rows: Rows, k: int | None, say: bool = False) -> White:

@@ -17,10 +17,10 @@ from didact.engines.factors.multiplicative import (
 from didact.engines.factors.nonnegative import (
     Penalties,
     coordinate_descent,
+    coordinate_sweep,
     passed,
     rows_given,
     steps_of,
-    sweep,
     with_diagonal,
 )
 from didact.engines.factors.starts import nonnegative_parts, nonnegative_start, singular_vectors
@@ -46,9 +46,9 @@ def kinds(X):
 
 def by_arrays(X, w, W, H, penalties, orders):
     W, H = W.copy(), H.copy()
-    slopes = sweep(X @ H.T - penalties.l1_w, with_diagonal(H @ H.T, penalties.l2_w), W, orders[0]) @ w
+    slopes = coordinate_sweep(X @ H.T - penalties.l1_w, with_diagonal(H @ H.T, penalties.l2_w), W, orders[0]) @ w
     T, V = np.ascontiguousarray(H.T), w[:, None] * W
-    slopes += sweep(X.T @ V - penalties.l1_h, with_diagonal(V.T @ W, penalties.l2_h), T, orders[1]).sum()
+    slopes += coordinate_sweep(X.T @ V - penalties.l1_h, with_diagonal(V.T @ W, penalties.l2_h), T, orders[1]).sum()
     return slopes, W, T.T
 
 

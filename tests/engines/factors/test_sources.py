@@ -14,7 +14,7 @@ from didact.engines.factors.sources import (
     likelihood_state,
     orthonormal,
     quasi_newton,
-    sums_of,
+    source_sums_of,
 )
 
 
@@ -39,17 +39,17 @@ def test_the_compiled_pass_is_that_of_array_functions(fun, shape, order):
     X, W, w = rng.normal(size=shape), rng.normal(size=(shape[1],) * 2), rng.integers(0, 3, shape[0]).astype(float)
     for weight in (None, w):
         block = Block(np.asarray(X, order=order), weight=weight)
-        ours, expected = sums_of(block, W, Contrast(fun, 1.3)), array_sums(block, W, Contrast(fun, 1.3))
+        ours, expected = source_sums_of(block, W, Contrast(fun, 1.3)), array_sums(block, W, Contrast(fun, 1.3))
         for a, b in zip(ours, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
 
 def test_large_projections_have_their_limits():
     X = np.array([[1e4], [-1e4], [0.0]])
-    found = sums_of(Block(X), np.eye(1), Contrast("logistic"))
+    found = source_sums_of(Block(X), np.eye(1), Contrast("logistic"))
     np.testing.assert_allclose(found.products, [[2e4]])
     np.testing.assert_allclose(found.value, -2e4 - 2 * np.log(2))
-    assert np.isfinite(sums_of(Block(X), np.eye(1), Contrast("exp")).products).all()
+    assert np.isfinite(source_sums_of(Block(X), np.eye(1), Contrast("exp")).products).all()
 
 
 def test_one_row_of_the_stochastic_rule():
@@ -111,7 +111,7 @@ def test_fixed_points():
     start = np.random.default_rng(2).normal(size=(3, 3))
     W = fixed_point(rows, start, contrast, 1e-14, 500, lambda *_: False).x
     np.testing.assert_allclose(W @ W.T, np.eye(3), atol=1e-12)
-    S = rows.reduce(sums_of, W, contrast)
+    S = rows.reduce(source_sums_of, W, contrast)
     cross = S.products @ W.T / S.weight
     np.testing.assert_allclose(cross, cross.T, atol=1e-6)
     one_by_one = deflation(rows, start, contrast, 1e-12, 500, lambda *_: False)

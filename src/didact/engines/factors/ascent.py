@@ -24,7 +24,7 @@ from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
 FAR = "Stochastic ascent left all bounds with learning_rate={}: take a smaller one."
-FARTHEST = 1e100  # number of W
+LARGEST_WEIGHT = 1e100  # number of W
 BATCH = 16  # rows of a step with a density of the user's
 
 
@@ -54,7 +54,7 @@ def one_pass(X: Array, w: Any, order: Array, W: Array, rate: float, contrast: Co
     """The rule for logistic sources, row by row, in place; whether W is still a matrix of finite numbers."""
     K = len(W)
     done = ascend_rows(read_only(X), order, number_column(w), rate, W, np.zeros((K, 2 * K)), np.zeros(K))
-    return bool(done and np.abs(W).max() < FARTHEST)
+    return bool(done and np.abs(W).max() < LARGEST_WEIGHT)
 
 
 def users_pass(X: Array, w: Any, order: Array, W: Array, rate: float, contrast: Contrast) -> bool:
@@ -62,8 +62,8 @@ def users_pass(X: Array, w: Any, order: Array, W: Array, rate: float, contrast: 
     for first in range(0, len(order), BATCH):
         some = order[first : first + BATCH]
         score = score_of(contrast, W @ X[some].T) * (1.0 if w is None else w[some])
-        if not np.abs(W).max() < FARTHEST or np.linalg.matrix_rank(W) < len(W):
+        if not np.abs(W).max() < LARGEST_WEIGHT or np.linalg.matrix_rank(W) < len(W):
             return False
         total = len(some) if w is None else w[some].sum()
         W += rate * (score @ X[some] + total * np.linalg.inv(W).T)
-    return bool(np.abs(W).max() < FARTHEST)
+    return bool(np.abs(W).max() < LARGEST_WEIGHT)

@@ -29,7 +29,7 @@ from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
 EPSILON = float(np.finfo(np.float32).eps)  # least product that is divided by, or raised to a negative power
-LEAST = float(np.finfo(np.float64).eps)  # smaller factors become 0 where β ≤ 1
+LEAST_FACTOR = float(np.finfo(np.float64).eps)  # smaller factors become 0 where β ≤ 1
 LOOK = 10  # updates between two looks at the objective
 
 
@@ -91,7 +91,7 @@ def updated_rows(X: Any, W: Any, H: Any, beta: float, l1: float, l2: float) -> A
         above = ratios(X, W, H, beta) @ H.T
         below = namespace(W).concat([powers(W, H, beta, a, b) @ H.T for a, b in parts_of(W, H)])
     W = W * _raised(above / _safe(below + l1 + l2 * W), exponent(beta))
-    return namespace(W).where(W < LEAST, 0.0 * W, W) if beta < 1 else W
+    return namespace(W).where(W < LEAST_FACTOR, 0.0 * W, W) if beta < 1 else W
 
 
 class Updates(NamedTuple):
@@ -122,7 +122,7 @@ def updated_columns(H: Any, found: Updates, beta: float, l1: float, l2: float) -
     """H after one update."""
     below = found.below @ H if beta == 2 else found.below
     H = H * _raised(found.above / _safe(below + l1 + l2 * H), exponent(beta))
-    return namespace(H).where(H < LEAST, 0.0 * H, H) if beta <= 1 else H
+    return namespace(H).where(H < LEAST_FACTOR, 0.0 * H, H) if beta <= 1 else H
 
 
 def divergences(X: Any, W: Any, H: Any, beta: float) -> Any:
@@ -247,7 +247,8 @@ def passed_updates(block: Block, H: Array, beta: float, penalties: Penalties, to
     W, _ = rows_by_updates(X, H, beta, penalties.l1_w, penalties.l2_w, tol, max_iter)
     found = updates(X, w, W, at, beta)
     _, value = objective(X, w, W, at, beta, penalties._replace(l1_h=0.0, l2_h=0.0))
-    return Updates(*to_host(found.above, found.below), value)
+    above, below = to_host(found.above, found.below)
+    return Updates(above, below, value)
 
 
 def blocks_multiplicative(

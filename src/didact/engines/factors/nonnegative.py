@@ -49,11 +49,11 @@ class FactorState(NamedTuple):
     optimality: float
 
 
-Step = Callable[[Any, Any], tuple[float, float]]  # of orders for W and H: sizes of slopes, and the objective
+FactorStep = Callable[[Any, Any], tuple[float, float]]  # of orders for W and H: sizes of slopes, and the objective
 
 
 def coordinate_descent(
-    step: Step, factors: tuple[Any, Any], value: float, tol: float, max_iter: int, order: Callable[[], Array],
+    step: FactorStep, factors: tuple[Any, Any], value: float, tol: float, max_iter: int, order: Callable[[], Array],
     report: Report,
 ) -> Result:  # fmt: skip
     """Steps until the sizes of the slopes are `tol` of the first ones."""
@@ -67,7 +67,7 @@ def coordinate_descent(
     return iterate(FactorState(factors, value, np.inf), next_state, tol, max_iter, report)
 
 
-def steps_of(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares: float) -> Step:
+def steps_of(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares: float) -> FactorStep:
     """The step for these rows, which changes W and H in place; `squares` is Σ ω x²."""
     if is_tensor(X):
         return _tensor_steps(X, w, W, H, penalties, squares)
@@ -79,7 +79,7 @@ def with_diagonal(G: Any, l2: float) -> Any:
     return G + l2 * like(np.eye(G.shape[0]), G) if l2 else G
 
 
-def _dense_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> Step:
+def _dense_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> FactorStep:
     dense = DenseSteps(X, w, W, H)
 
     def step(order: Array, other: Array) -> tuple[float, float]:
@@ -92,7 +92,7 @@ def _dense_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties, squ
     return step
 
 
-def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> Step:
+def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> FactorStep:
     turned, T, weight = X.T.tocsr(), np.ascontiguousarray(H.T), None if w is None else np.asarray(w)[:, None]
 
     def step(order: Array, other: Array) -> tuple[float, float]:
@@ -107,14 +107,14 @@ def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squa
     return step
 
 
-def _tensor_steps(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares: float) -> Step:
+def _tensor_steps(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares: float) -> FactorStep:
     weight = 1.0 if w is None else w[:, None]
 
     def step(order: Array, other: Array) -> tuple[float, float]:
-        slopes = sweep(X @ H.T - penalties.l1_w, with_diagonal(H @ H.T, penalties.l2_w), W, order)
+        slopes = coordinate_sweep(X @ H.T - penalties.l1_w, with_diagonal(H @ H.T, penalties.l2_w), W, order)
         weighed = W * weight
         cross, gram = weighed.T @ X, weighed.T @ W
-        more = sweep(cross.T - penalties.l1_h, with_diagonal(gram, penalties.l2_h), H.T, other)
+        more = coordinate_sweep(cross.T - penalties.l1_h, with_diagonal(gram, penalties.l2_h), H.T, other)
         fit, total, size, slopes, more = (
             float(part)
             for part in to_host(
@@ -130,7 +130,7 @@ def _tensor_steps(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares:
     return step
 
 
-def sweep(N: Any, G: Any, W: Any, order: Array, moving: Any = 1.0) -> Any:
+def coordinate_sweep(N: Any, G: Any, W: Any, order: Array, moving: Any = 1.0) -> Any:
     """One step of every coordinate of the rows of W, in place, given products N less λ₁; the slopes' sizes by row.
 
     The array form of the compiled loops, for tensors and tests.
@@ -154,9 +154,9 @@ def rows_given(X: Any, H: Array, l1: float, l2: float, tol: float, max_iter: int
     xp, H = namespace(X), like(H, X)
     N, G = X @ H.T - l1, with_diagonal(H @ H.T, l2)
     W, moving = xp.zeros_like(N), xp.ones_like(N[:, 0])
-    first = sweep(N, G, W, order)
+    first = coordinate_sweep(N, G, W, order)
     for sweeps in range(2, max_iter + 1):
-        size = sweep(N, G, W, order, moving)
+        size = coordinate_sweep(N, G, W, order, moving)
         moving = xp.astype(size > tol * first, X.dtype)
         if not bool(moving.any()):
             return W, sweeps
@@ -206,7 +206,7 @@ def blocks_descent(
         found, _ = now[0]
         G, N = with_diagonal(found.gram, penalties.l2_h), found.products.T
         new = np.ascontiguousarray(state.x[1].T)
-        slopes = float(np.sum(sweep(N - penalties.l1_h, G, new.copy(), np.arange(len(H)))))
+        slopes = float(np.sum(coordinate_sweep(N - penalties.l1_h, G, new.copy(), np.arange(len(H)))))
         solve_rows(N, G, penalties.l1_h, order(), new, CLOSER, 100)
         first.append(slopes)
         now[0] = look(new)

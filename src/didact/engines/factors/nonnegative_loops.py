@@ -31,19 +31,24 @@ from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import LANES
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.factors.tuning import COLUMNS_EACH, MOST_PIECES, PIECE_STEPS, ROWS_EACH
+from didact.engines.factors.tuning import COLUMNS_EACH, MOST_FACTOR_PIECES, PIECE_STEPS, ROWS_EACH
 from didact.engines.linear.pass_loops import copy_rows, flat_view, number_column, whole_vectors
 from didact.engines.linear.softmax_loops import add_products, set_all_scores
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
 
-TILE = 64  # most rows of a tile
+FACTOR_TILE = 64  # most rows of a tile
 CROSS, SWEEPS = 1, 2  # places in `found`
 
 
 def piece_edges(lines: int, each: int, work: int) -> Array:
     """Where pieces of so many lines begin, each of about equal work and of some lines at least."""
-    number = min(max(lines * work // PIECE_STEPS, 1), max(lines // each, 1), MOST_PIECES)
+    number = min(max(lines * work // PIECE_STEPS, 1), max(lines // each, 1), MOST_FACTOR_PIECES)
     return np.linspace(0, lines, number + 1).astype(np.int64)
+
+
+def tile_room(wide: int, tile: int) -> tuple[Array, Array, Array]:
+    """Room for the products and coordinates of a tile, and three numbers a row."""
+    return aligned_zeros(wide, tile), aligned_zeros(wide, tile), aligned_zeros(3, tile)
 
 
 class DenseSteps:
@@ -63,17 +68,15 @@ class DenseSteps:
 
     def rows(self, G: Array, l1: float, order: Array) -> tuple[float, Array]:
         """Move W; the sizes of its slopes and WᵀW with weights."""
-        K, found = self.W.shape[1], np.zeros((len(self.edges) - 1, 3))
+        K, found, G = self.W.shape[1], np.zeros((len(self.edges) - 1, 3)), read_only(G)
         self.table[self.p, :K] = -l1
-        self.sums[:], self.grams[:] = 0.0, 0.0
-        tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), TILE)
+        tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), FACTOR_TILE)
 
         def loop(turn: Array) -> None:
-            A, B, spare = aligned_zeros(tile, self.width), aligned_zeros(tile, self.K), aligned_zeros(3, tile)
-            Z, V = aligned_zeros(self.K, tile), aligned_zeros(self.K, tile)
+            room = aligned_zeros(tile, self.width), aligned_zeros(tile, self.K), *tile_room(self.K, tile)
             dense_pass(
-                turn, self.edges, *self.X, self.p, self.w, self.table, G, order, self.W, A, B, Z, V, spare, self.sums,
-                self.grams, found,
+                turn, self.edges, *self.X, self.p, self.w, self.table, G, order, self.W, *room, self.sums, self.grams,
+                found,
             )  # fmt: skip
 
         share_pieces(len(found), loop)
@@ -81,11 +84,11 @@ class DenseSteps:
 
     def lines(self, G: Array, l1: float, order: Array) -> tuple[float, float]:
         """Move H; the sizes of its slopes and ⟨WᵀX, H⟩."""
-        found = np.zeros((len(self.columns) - 1, 3))
+        found, G = np.zeros((len(self.columns) - 1, 3)), read_only(G)
 
         def loop(turn: Array) -> None:
-            Z, V, spare = aligned_zeros(self.K, TILE), aligned_zeros(self.K, TILE), aligned_zeros(3, TILE)
-            columns_pass(turn, self.columns, self.sums, G, l1, order, self.H, self.table, Z, V, spare, found)
+            room = tile_room(self.K, FACTOR_TILE)
+            columns_pass(turn, self.columns, self.sums, G, l1, order, self.H, self.table, *room, found)
 
         share_pieces(len(found), loop)
         return float(found[:, 0].sum()), float(found[:, CROSS].sum())
@@ -97,14 +100,13 @@ class DenseSteps:
 
 def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array) -> tuple[float, float]:
     """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes and ⟨X T, W⟩."""
-    K = W.shape[1]
+    K, G = W.shape[1], read_only(G)
     edges = piece_edges(X.shape[0], ROWS_EACH, K * (K + X.nnz // max(X.shape[0], 1)))
     found, wide = np.zeros((len(edges) - 1, 3)), whole_vectors(K)
     rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
 
     def loop(turn: Array) -> None:
-        room = np.zeros(K), aligned_zeros(wide, TILE), aligned_zeros(wide, TILE), aligned_zeros(3, TILE)
-        sparse_step_pass(turn, edges, *rows, G, l1, order, W, *room, found)
+        sparse_step_pass(turn, edges, *rows, G, l1, order, W, np.zeros(K), *tile_room(wide, FACTOR_TILE), found)
 
     share_pieces(len(found), loop)
     return float(found[:, 0].sum()), float(found[:, CROSS].sum())
@@ -119,8 +121,8 @@ def solve_rows(N: Array, G: Array, l1: float, order: Array, W: Array, tol: float
     found, wide, N = np.zeros((len(edges) - 1, 3)), whole_vectors(N.shape[1]), np.ascontiguousarray(N, np.float64)
 
     def loop(turn: Array) -> None:
-        Z, V, spare = aligned_zeros(wide, TILE), aligned_zeros(wide, TILE), aligned_zeros(3, TILE)
-        solve_pass(turn, edges, read_only(N), G, l1, order, W, tol, max_iter, Z, V, spare, np.zeros(TILE), found)
+        room = *tile_room(wide, FACTOR_TILE), np.zeros(FACTOR_TILE)
+        solve_pass(turn, edges, read_only(N), read_only(G), l1, order, W, tol, max_iter, *room, found)
 
     share_pieces(len(found), loop)
     return int(found[:, SWEEPS].max(initial=0.0))
@@ -137,6 +139,8 @@ def dense_pass(
         piece = atomic_add(turn, 0, 1)
         if piece >= found.shape[0]:
             return
+        _clear(sums[piece])
+        _clear(grams[piece])
         for start in range(edges[piece], edges[piece + 1], A.shape[0]):
             rows = min(A.shape[0], edges[piece + 1] - start)
             for i in range(rows):
@@ -254,6 +258,13 @@ def solve_pass(
                         moving += 1
             found[piece, 2] = max(found[piece, 2], sweeps)
             _put(V, start, rows, W)
+
+
+@jit_unmanaged
+def _clear(A: Array) -> None:
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = 0.0
 
 
 @jit_unmanaged

@@ -32,12 +32,12 @@ from didact.engines.linear.softmax_loops import add_products, set_all_scores
 from didact.parts.exp_loops import exp1, log1p1, ratio1
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
 
-LOGCOSH, EXP, CUBE, LOGISTIC = range(4)
+LOGCOSH, BELL, CUBE, LOGISTIC_SOURCE = range(4)
 MOST_ROWS = 128  # of a tile
 
 
 def source_sums(X: Array, w: Any, W: Array, kind: int, alpha: float) -> tuple[Array, Array, float]:
-    """Products (K, p), slopes (K,) and, of `LOGISTIC`, the log density of rows X, given W (K, p)."""
+    """Products (K, p), slopes (K,) and, of `LOGISTIC_SOURCE`, the log density of rows X, given W (K, p)."""
     p, K = X.shape[1], len(W)
     wide, width, edges = whole_vectors(K), whole_vectors(p + 1), pass_edges(X, 3 + K // 4)
     rows, weights, table = flat_view(X), number_column(w), aligned_zeros(p + 1, wide)
@@ -81,7 +81,7 @@ def source_pass(
 def _function(kind: int, alpha: float, w: Array, start: int, rows: int, y: Array) -> tuple[float, float]:
     """Projections become the function of them, times weights; the sums of slopes and of log densities."""
     slope, value = 0.0, 0.0
-    if kind == LOGISTIC:
+    if kind == LOGISTIC_SOURCE:
         for i in range(rows):
             size = abs(y[i])
             small = exp1(-size)
@@ -97,7 +97,7 @@ def _function(kind: int, alpha: float, w: Array, start: int, rows: int, y: Array
             weight = w[start + i] if w.shape[0] > 0 else 1.0
             slope += weight * alpha * (1.0 - size * size)
             y[i] = weight * (size if y[i] > 0.0 else -size)
-    elif kind == EXP:
+    elif kind == BELL:
         for i in range(rows):
             square = y[i] * y[i]
             bell = (w[start + i] if w.shape[0] > 0 else 1.0) * exp1(-0.5 * square)

@@ -21,22 +21,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import like, namespace, to_host, to_numpy
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass
 from didact.core.typing import Array
-from didact.engines.factors.source_loops import CUBE, EXP, LOGCOSH, LOGISTIC, source_sums
+from didact.engines.factors.source_loops import BELL, CUBE, LOGCOSH, LOGISTIC_SOURCE, source_sums
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
-KINDS = {"logcosh": LOGCOSH, "exp": EXP, "cube": CUBE, "logistic": LOGISTIC}
-LEAST_CURVATURE = 1e-2  # of a pair of sources
-HALVINGS = 20
+CONTRASTS = {"logcosh": LOGCOSH, "exp": BELL, "cube": CUBE, "logistic": LOGISTIC_SOURCE}
+LEAST_PAIR_CURVATURE = 1e-2  # of a pair of sources
+MOST_HALVINGS = 20
 
 
 class Contrast(NamedTuple):
-    """A function g of projections: one of `KINDS`, or the user's, and its argument α.
+    """A function g of projections: one of `CONTRASTS`, or the user's, and its argument α.
 
     The user's gets projections (K, n) and gives g and the mean of g' along rows or, as a `density`, log p, the score
     (log p)' and perhaps its slope, all of them (K, n).
@@ -58,25 +58,28 @@ class SourceSums(NamedTuple):
 
     def merge(self, other: "SourceSums") -> "SourceSums":
         """Add them."""
-        return SourceSums(*(a + b for a, b in zip(self, other, strict=True)))
+        value, weight = self.value + other.value, self.weight + other.weight
+        return SourceSums(self.products + other.products, self.slopes + other.slopes, value, weight)
 
 
 @compiled_pass
-def sums_of(block: Block, W: Array, contrast: Contrast) -> SourceSums:
+def source_sums_of(block: Block, W: Array, contrast: Contrast) -> SourceSums:
     """The statistic of white rows at W."""
     X, w = block.X, block.weight
     if not isinstance(X, np.ndarray) or callable(contrast.fun):
         return block_by_block(array_sums, block, W, contrast)
     total = float(len(X) if w is None else w.sum())
-    return SourceSums(*source_sums(X, w, W, KINDS[contrast.fun], contrast.alpha), total)
+    return SourceSums(*source_sums(X, w, W, CONTRASTS[contrast.fun], contrast.alpha), total)
 
 
 def array_sums(block: Block, W: Array, contrast: Contrast) -> SourceSums:
-    """`sums_of` by array functions: of tensors, and of functions of the user's."""
+    """`source_sums_of` by array functions: of tensors, and of functions of the user's."""
     X, w = block.X, block.weight
     xp, y = namespace(X), X @ like(W.T, X)
     weight = xp.ones_like(X[:, 0]) if w is None else w
     if callable(contrast.fun):
+        if w is not None and not contrast.density:
+            raise InputError("A function of your own averages over rows by itself: it takes no sample_weight.")
         g, slope, value = _users(contrast, to_numpy(y).T, to_numpy(weight))
         g, slope = like(g.T, X), like(slope, X)
     else:
@@ -141,7 +144,7 @@ class SourceState(NamedTuple):
 
 
 def _next(rows: Rows, W: Array, contrast: Contrast) -> tuple[Array, float]:
-    S = rows.reduce(sums_of, W, contrast)
+    S = rows.reduce(source_sums_of, W, contrast)
     new = S.products / S.weight - (S.slopes / S.weight)[:, None] * W
     return new, -float(np.abs(np.einsum("ij,ij->i", new, W)).sum())
 
@@ -193,7 +196,7 @@ class LikelihoodState(NamedTuple):
 
 def likelihood_state(rows: Rows, W: Array, contrast: Contrast) -> LikelihoodState:
     """The state at W, one pass over white rows."""
-    S = rows.reduce(sums_of, W, contrast)
+    S = rows.reduce(source_sums_of, W, contrast)
     gradient = np.eye(len(W)) - S.products @ W.T / S.weight
     return LikelihoodState(
         x=W,
@@ -209,10 +212,10 @@ def quasi_newton(state: LikelihoodState) -> Array:
     h, G = state.curvature, state.slopes
     # Of the pair (i, j) the curvature is [[h_ij, 1], [1, h_ji]]; its smaller eigenvalue is raised to the bound.
     middle, gap = 0.5 * (h + h.T), np.sqrt(0.25 * (h - h.T) ** 2 + 1.0)
-    h = h + np.maximum(LEAST_CURVATURE - (middle - gap), 0.0)
+    h = h + np.maximum(LEAST_PAIR_CURVATURE - (middle - gap), 0.0)
     np.fill_diagonal(h, 2.0)
     direction = (h.T * G - G.T) / (h * h.T - 1.0)
-    np.fill_diagonal(direction, np.diag(G) / np.maximum(1.0 + np.diag(state.curvature), LEAST_CURVATURE))
+    np.fill_diagonal(direction, np.diag(G) / np.maximum(1.0 + np.diag(state.curvature), LEAST_PAIR_CURVATURE))
     return direction
 
 
@@ -224,7 +227,7 @@ def greatest_likelihood(
 
     def step(state: LikelihoodState) -> LikelihoodState | None:
         way, length = direction(state), rate
-        for _ in range(HALVINGS):
+        for _ in range(MOST_HALVINGS):
             new = likelihood_state(rows, state.x + length * way @ state.x, contrast)
             same = abs(new.value - state.value) <= NOISE * abs(state.value)
             if new.value < state.value or (same and new.optimality < state.optimality):

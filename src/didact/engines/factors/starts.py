@@ -19,7 +19,7 @@ from didact.engines.components.starts import row_shares
 from didact.engines.factors.tuning import SMALL_SIDE
 from didact.engines.spectral.eigen import eigenpairs
 
-LEAST = 1e-6  # what is smaller becomes 0
+LEAST_START = 1e-6  # what is smaller becomes 0
 RANK = 1e-7  # singular values below, relative to the largest, are rounding of products
 
 
@@ -82,5 +82,5 @@ def nonnegative_parts(U: Array, s: Array, V: Array, w: Array) -> tuple[Array, Ar
                 best = size * length
                 scale = np.sqrt(s[j] * best)
                 W[:, j], H[j] = scale * u / size, scale * v / length
-    W[W < LEAST], H[H < LEAST] = 0.0, 0.0
+    W[W < LEAST_START], H[H < LEAST_START] = 0.0, 0.0
     return W, H

@@ -1,8 +1,8 @@
 """Sizes of the room `factors`, each with what was measured."""
 
 PIECE_STEPS = 1 << 19  # multiply-adds that are worth a piece: some 0.1 ms
-MOST_PIECES = 64
+MOST_FACTOR_PIECES = 64
 ROWS_EACH, COLUMNS_EACH = 64, 64  # least rows, or columns, of a piece
 ENTRIES = 1 << 18  # numbers of a product W H that are held at once
-SAMPLE = 1 << 14  # rows that lend a start where not all are in memory
+START_SAMPLE = 1 << 14  # rows that lend a start where not all are in memory
 SMALL_SIDE = 1500  # rows or columns up to which singular vectors come from the products of the shorter side
