@@ -10,6 +10,7 @@ import argparse
 import datetime
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -31,30 +32,39 @@ HEAD = """
 ## accelerate
 
 {about}. Ten scripts in the way people write them (`tests/compat/scripts`), unchanged. Seconds of the whole process,
-imports included, medians of alternating rounds, {rounds} at least; then the seconds that the calls of covered classes
-take in both libraries, first calls in a process included; and the largest difference of a score that the script prints.
+imports included, medians of alternating rounds, {rounds} at least, and the least CPU seconds of a round, which other
+work on the machine moves little; then the seconds that the calls of covered classes take in both libraries, first calls
+in a process included; and the largest difference of a score that the script prints.
 
 """
 
 
-def run(command: list[str], environment: dict[str, str]) -> tuple[float, dict[str, float]]:
-    """Seconds of a process, and the names and numbers that it prints."""
-    start = time.perf_counter()
+def cpu_of_children() -> float:
+    """CPU seconds of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(command: list[str], environment: dict[str, str]) -> tuple[float, float, dict[str, float]]:
+    """Seconds and CPU seconds of a process, and the names and numbers that it prints."""
+    start, before = time.perf_counter(), cpu_of_children()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT, timeout=LIMIT)
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, cpu_of_children() - before
     lines = [line.rpartition(" ") for line in done.stdout.splitlines()]
-    return seconds, {name: float(value == "True" or value) for name, _, value in lines}
+    return seconds, cpu, {name: float(value == "True" or value) for name, _, value in lines}
 
 
 def measure(script: Path, rounds: int) -> dict[str, Any]:
     """The times and scores of one script."""
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    cpu: dict[str, list[float]] = {way: [] for way in WAYS}
     scores: dict[str, dict[str, float]] = {}
     for _ in range(rounds):
         for way, options in WAYS.items():
-            took, scores[way] = run([sys.executable, *options, str(script)], environment)
+            took, used, scores[way] = run([sys.executable, *options, str(script)], environment)
             seconds[way].append(took)
+            cpu[way].append(used)
     with tempfile.TemporaryDirectory(prefix="didact-bench-") as folder:
         lines = Path(folder) / "calls.jsonl"
         environment |= {"DIDACT_ACCELERATE_KEEP": str(lines)}
@@ -64,6 +74,7 @@ def measure(script: Path, rounds: int) -> dict[str, Any]:
     plain = scores["plain"]
     return {
         "seconds": {way: statistics.median(took) for way, took in seconds.items()},
+        "cpu": {way: min(used) for way, used in cpu.items()},
         "calls": {"didact": sum(c["seconds"] for c in both), "scikit-learn": sum(c["theirs"] for c in both)},
         "left": sorted({f"{c['call']}: {c['reason']}" for c in calls if c["reason"]}),
         "scores": scores,
@@ -78,6 +89,8 @@ def markdown(found: dict[str, Any], about: str, rounds: int) -> str:
             name,
             three(r["seconds"]["plain"]),
             three(r["seconds"]["accelerated"]),
+            three(r["cpu"]["plain"]),
+            three(r["cpu"]["accelerated"]),
             three(r["calls"]["scikit-learn"]),
             three(r["calls"]["didact"]),
             f"{r['off']:.0e}",
@@ -89,6 +102,8 @@ def markdown(found: dict[str, Any], about: str, rounds: int) -> str:
         "script",
         "plain, s",
         "accelerated, s",
+        "plain, CPU s",
+        "accelerated, CPU s",
         "calls: scikit-learn, s",
         "calls: didact, s",
         "scores off by",
