@@ -40,7 +40,7 @@ from didact.core.rows.gather import dense
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.centroids.medoids import own_distances
-from didact.engines.linkage.graphs import completed, edge_lengths, graph_tree
+from didact.engines.linkage.graphs import connected_edges, edge_lengths, graph_tree
 from didact.engines.linkage.trees import chained, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.tables import compiled
@@ -97,7 +97,7 @@ def _tree_along(graph: Any, X: Array, linkage: str, noun: Any) -> tuple[Array, i
     def distances(a: Array, b: Array) -> Array:
         return X[np.ix_(a, b)] if noun is None else np.asarray(noun.pairwise(X[a], X[b]))
 
-    i, j, count = completed(graph, X.shape, distances)
+    i, j, count = connected_edges(graph, X.shape, distances)
     if count > 1:
         warnings.warn(
             f"the number of connected components of the connectivity matrix is {count} > 1. Completing it to avoid "

@@ -12,7 +12,7 @@ from didact.engines.factors.sources import (
     fixed_point,
     greatest_likelihood,
     likelihood_state,
-    orthonormal,
+    orthonormal_rows,
     quasi_newton,
     source_sums_of,
 )
@@ -122,4 +122,4 @@ def test_fixed_points():
 def test_orthonormal_rows_are_the_nearest():
     W = np.random.default_rng(0).normal(size=(4, 4))
     values, vectors = np.linalg.eigh(W @ W.T)
-    np.testing.assert_allclose(orthonormal(W), vectors / np.sqrt(values) @ vectors.T @ W, atol=1e-10)
+    np.testing.assert_allclose(orthonormal_rows(W), vectors / np.sqrt(values) @ vectors.T @ W, atol=1e-10)

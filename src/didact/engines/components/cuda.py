@@ -13,7 +13,7 @@ from typing import Any
 from didact.core.jit.cuda import MOST_SUMS, constexpr, over_tiles, padded, takes_rows_of, tl
 from didact.core.typing import Array
 
-TILE_NUMBERS = 1 << 12  # of the differences of a tile's rows from the means: half and twice as many were slower
+DIFFERENCES = 1 << 12  # of the differences of a tile's rows from the means: half and twice as many were slower
 
 
 def mixture_fits(X: Any, K: int) -> bool:
@@ -25,7 +25,7 @@ def tensor_sums(X: Any, w: Any, constants: Array, means: Array, whiten: Array) -
     """Σ w log p(x), and Σ r (K,), Σ r d (K, p), Σ r ddᵀ (K, p, p); `constants` is what log p(x, k) has at d = 0."""
     p, K = X.shape[1], len(means)
     shapes, sizes = ((), (K,), (K, p), (K, p, p)), {"COLUMNS": padded(p), "COMPONENTS": padded(K, 1)}
-    rows = max(TILE_NUMBERS // (padded(K, 1) * padded(p)), 16)
+    rows = max(DIFFERENCES // (padded(K, 1) * padded(p)), 16)
     value, *sums = over_tiles(mixture_tiles, X, w, (constants, means, whiten), shapes, K, rows, **sizes)
     return float(value), sums[0], sums[1], sums[2]
 

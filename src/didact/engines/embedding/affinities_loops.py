@@ -69,7 +69,7 @@ def calibrate(d: Array, target: float) -> None:
             # Far from any bound, steps of some size; a bisection of 1400 would take long.
             new = min(a + 5.0, 0.5 * (a + high)) if gap > 0.0 else max(a - 5.0, 0.5 * (a + low))
         a = new
-    weigh(d, np.exp(a) / unit)
+    normalise_row(d, np.exp(a) / unit)
 
 
 @jit_unmanaged(fastmath=REASSOCIATE)
@@ -86,7 +86,7 @@ def weighted_sums(d: Array, beta: float, scale: float) -> tuple[float, float, fl
 
 
 @jit_unmanaged(fastmath=REASSOCIATE)
-def weigh(d: Array, beta: float) -> None:
+def normalise_row(d: Array, beta: float) -> None:
     """The affinities of one row, which sum to 1."""
     s = 0.0
     for j in range(d.shape[0]):

@@ -67,7 +67,7 @@ def powers(W: Any, H: Any, beta: float, first: int, stop: int) -> Any:
     return (namespace(P).clip(P, min=EPSILON) if beta < 1 else P) ** (beta - 1.0)
 
 
-def parts_of(W: Any, H: Any) -> list[tuple[int, int]]:
+def product_ranges(W: Any, H: Any) -> list[tuple[int, int]]:
     """Ranges of rows of which all products are held at once."""
     step = W.shape[0] if is_tensor(W) else max(ENTRIES // max(H.shape[1], 1), 1)
     return [(a, min(a + step, W.shape[0])) for a in range(0, W.shape[0], max(step, 1))]
@@ -89,7 +89,7 @@ def updated_rows(X: Any, W: Any, H: Any, beta: float, l1: float, l2: float) -> A
         above, below = ratios(X, W, H, beta) @ H.T, H.sum(axis=1)[None, :] + 0.0 * W
     else:
         above = ratios(X, W, H, beta) @ H.T
-        below = namespace(W).concat([powers(W, H, beta, a, b) @ H.T for a, b in parts_of(W, H)])
+        below = namespace(W).concat([powers(W, H, beta, a, b) @ H.T for a, b in product_ranges(W, H)])
     W = W * _raised(above / _safe(below + l1 + l2 * W), exponent(beta))
     return namespace(W).where(W < LEAST_FACTOR, 0.0 * W, W) if beta < 1 else W
 
@@ -115,7 +115,7 @@ def updates(X: Any, w: Any, W: Any, H: Any, beta: float) -> Updates:
         return Updates(above, V.T @ W)
     if beta == 1:
         return Updates(above, V.sum(axis=0)[:, None] + 0.0 * H)
-    return Updates(above, sum(V[a:b].T @ powers(W, H, beta, a, b) for a, b in parts_of(W, H)))
+    return Updates(above, sum(V[a:b].T @ powers(W, H, beta, a, b) for a, b in product_ranges(W, H)))
 
 
 def updated_columns(H: Any, found: Updates, beta: float, l1: float, l2: float) -> Any:
@@ -130,7 +130,7 @@ def divergences(X: Any, W: Any, H: Any, beta: float) -> Any:
     if is_sparse(X):
         return _sparse_divergences(X, W, H, beta)
     xp, total = namespace(X), []
-    for a, b in parts_of(W, H):
+    for a, b in product_ranges(W, H):
         x, y = X[a:b], W[a:b] @ H
         if beta == 2:
             each = 0.5 * (x - y) ** 2
@@ -162,7 +162,7 @@ def _sparse_divergences(X: Any, W: Array, H: Array, beta: float) -> Array:
         else:
             scale = 1.0 / (beta * (beta - 1.0))
             each = scale * np.where(there, x**beta - beta * x * y ** (beta - 1.0), 0.0)
-            full = [((W[a:b] @ H) ** beta).sum(axis=1) for a, b in parts_of(W, H)]
+            full = [((W[a:b] @ H) ** beta).sum(axis=1) for a, b in product_ranges(W, H)]
             rest = np.concatenate(full) / beta
     return np.asarray(np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), each, X.shape[0]) + rest)
 

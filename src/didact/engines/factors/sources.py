@@ -129,7 +129,7 @@ def score_of(contrast: Contrast, y: Array) -> Array:
     return np.asarray(contrast.fun(y)[1] if callable(contrast.fun) else -_function_of(contrast, y)[0])
 
 
-def orthonormal(W: Array) -> Array:
+def orthonormal_rows(W: Array) -> Array:
     """(WWᵀ)^(−1/2) W."""
     U, _, V = np.linalg.svd(W, full_matrices=False)
     return U @ V
@@ -154,10 +154,10 @@ def fixed_point(rows: Rows, W: Array, contrast: Contrast, tol: float, max_iter: 
 
     def step(state: SourceState) -> SourceState:
         new, value = _next(rows, state.x, contrast)
-        new = orthonormal(new)
+        new = orthonormal_rows(new)
         return SourceState(new, value, float(np.abs(np.abs(np.einsum("ij,ij->i", new, state.x)) - 1.0).max()))
 
-    return iterate(SourceState(orthonormal(W), 0.0, np.inf), step, tol, max_iter, report)
+    return iterate(SourceState(orthonormal_rows(W), 0.0, np.inf), step, tol, max_iter, report)
 
 
 def deflation(rows: Rows, W: Array, contrast: Contrast, tol: float, max_iter: int, report: Report) -> Result:

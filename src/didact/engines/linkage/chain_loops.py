@@ -40,7 +40,7 @@ from didact.engines.linkage.gaps_loops import GAP_TILE, lowest, place_of, square
 from didact.engines.linkage.spanning_loops import next_tasks
 
 WARD, COMPLETE, AVERAGE = 0, 1, 2
-MERGING, LENGTH, MERGES, CHAIN_END, BEFORE, START, TASKS, WORK = range(8)
+MERGING, LENGTH, MERGES, CHAIN_END, BEFORE, START, CHAIN_TASKS, CHAIN_WORK = range(8)
 
 
 class Merging(NamedTuple):
@@ -74,8 +74,8 @@ def chain_steps(me: int, kind: int, C: Merging, board: Array, claims: Array, roo
         if not is_task(ticket):
             wait_for_step(board, ticket)
             continue
-        first = claim_task(claims, C.now[TASKS], me) if C.now[TASKS] > 1 else 0
-        for s in range(first, first + 1 if C.now[TASKS] > 1 else C.counts.shape[0]):
+        first = claim_task(claims, C.now[CHAIN_TASKS], me) if C.now[CHAIN_TASKS] > 1 else 0
+        for s in range(first, first + 1 if C.now[CHAIN_TASKS] > 1 else C.counts.shape[0]):
             if C.now[MERGING] == 1:
                 _merge_rows(kind, C, s)
             else:
@@ -88,8 +88,8 @@ def chain_steps(me: int, kind: int, C: Merging, board: Array, claims: Array, roo
             else:
                 _decide(kind, C)
             left = C.height.shape[0] + 1 - C.now[MERGES]
-            tasks = next_tasks(left * C.now[WORK], claims)
-            C.now[TASKS] = tasks
+            tasks = next_tasks(left * C.now[CHAIN_WORK], claims)
+            C.now[CHAIN_TASKS] = tasks
             post(board, 0 if left == 1 and C.now[MERGING] == 0 else tasks)
     return False
 

@@ -25,7 +25,7 @@ from didact.engines.neighbors.tables import block_edges
 Distances = Callable[[Array, Array], Array]  # of some rows, by their numbers, from others: a table
 
 
-def completed(graph: Any, shape: tuple[int, ...], distances: Distances) -> tuple[Array, Array, int]:
+def connected_edges(graph: Any, shape: tuple[int, ...], distances: Distances) -> tuple[Array, Array, int]:
     """The edges i > j of a graph, once it is connected, and how many components it had before."""
     n = shape[0]
     if graph.shape != (n, n):
