@@ -35,7 +35,7 @@ C9 = 2.510038549551032e-08
 Q1, Q2, Q3, Q4 = 0.33333333333333076, 0.20000000000092874, 0.14285714272727057, 0.11111112040373837
 Q5, Q6, Q7, Q8 = 0.09090870416252403, 0.07693307021152004, 0.06650187016337313, 0.06055084364034609
 Q9, Q10 = 0.0416225325593041, 0.08522081781390699
-INVERSE_SINGLE, LEAST_SINGLE, ONE = np.float32(INVERSE), np.float32(-87.0), np.float32(1.0)
+INVERSE_SINGLE, LEAST_SINGLE, ONE_SINGLE = np.float32(INVERSE), np.float32(-87.0), np.float32(1.0)
 HIGH_SINGLE, LOW_SINGLE = np.float32(0.693359375), np.float32(-2.12194440e-4)  # sum to ln 2
 S0, S1, S2 = np.float32(5.0000001201e-1), np.float32(1.6666665459e-1), np.float32(4.1665795894e-2)
 S3, S4, S5 = np.float32(8.3334519073e-3), np.float32(1.3981999507e-3), np.float32(1.9875691500e-4)
@@ -63,7 +63,7 @@ def exp_single1(x: Any) -> Any:
     r = (x - k * HIGH_SINGLE) - k * LOW_SINGLE
     r2 = r * r
     p = ((S5 * r + S4) * r2 + (S3 * r + S2)) * r2 + (S1 * r + S0)
-    return (p * r2 + r + ONE) * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return (p * r2 + r + ONE_SINGLE) * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @jit(fastmath={"contract"}, error_model="numpy")

@@ -3,7 +3,7 @@ r"""Compiled k-means++: from centre to centre threads stay in compiled code; and
 For each centre two steps are shared, one task for each tile of rows; who finishes the last task of a step goes on
 alone:
 
-- `GAIN`: products of all candidates with the rows of a tile, in float32 and of bounded error, rule out most pairs; for
+- `COMPARE`: products of all candidates with the rows of a tile, in float32 and of bounded error, rule out most pairs; for
   those that are left the distance is computed from differences. Rows that a candidate would win are listed with their
   new distances. Then the candidate that lowers the cost most is the centre.
 - `WIN`: rows on its lists get their new distances, and weights times distances are added up. Then the next candidates
@@ -48,8 +48,8 @@ from didact.core.typing import Array
 from didact.engines.centroids.lloyd_loops import gap
 from didact.kernels.gaussian_loops import two_rows
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-GAIN, WIN, DRAW = range(3)  # steps; for the last one Python may have drawn the candidates
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+COMPARE, WIN, DRAW = range(3)  # steps; for the last one Python may have drawn the candidates
 SEEDING = np.dtype(
     [(name, np.int64) for name in ("phase", "number", "candidates", "best", "centres")]
     + [(name, np.float64) for name in ("unit", "scale", "largest")]
@@ -98,7 +98,7 @@ def hash_pass(
 @jit_unmanaged
 def mixed1(bits: Any) -> Any:
     """Bits every one of which follows from all of those given; 0 stays 0."""
-    bits = (bits ^ (bits >> np.uint64(31))) * GOLDEN
+    bits = (bits ^ (bits >> np.uint64(31))) * HASH_FACTOR
     return bits ^ (bits >> np.uint64(29))
 
 
@@ -117,7 +117,7 @@ def seed_off(
             wait_for_step(board, ticket)
             continue
         tile = task_of(ticket)
-        if now[0].phase == GAIN:
+        if now[0].phase == COMPARE:
             _gain(tile, edges[tile], edges[tile + 1], row_step, column_step, now[0], s, products, Z, spare)
         elif now[0].phase == WIN:
             _win(tile, edges[tile], edges[tile + 1], now[0].best, s)
@@ -177,7 +177,7 @@ def _next(now: Array, edges: Array, row_step: int, column_step: int, s: Seeding)
     Candidates that Python has drawn are written down.
     """
     state, tiles = now[0], edges.shape[0] - 1
-    if state.phase == GAIN:
+    if state.phase == COMPARE:
         state.best, top = 0, -np.inf
         for t in range(state.candidates):
             total = 0.0
@@ -229,7 +229,7 @@ def _drawn(target: float, edges: Array, s: Seeding) -> int:
 def _set_candidates(now: Array, row_step: int, column_step: int, s: Seeding) -> None:
     """Write the candidates at the first places, as they are and as products need them; their gains come next."""
     state, p = now[0], s.origin.shape[0]
-    state.phase, state.largest = GAIN, 0.0
+    state.phase, state.largest = COMPARE, 0.0
     for t in range(state.candidates):
         first, total = s.order[s.places[t]] * row_step, 0.0
         for j in range(p):

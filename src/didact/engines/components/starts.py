@@ -20,7 +20,7 @@ from didact.engines.components.tuning import START_ROWS
 from didact.parts.statistics.components import Components, components
 
 HASH_STRIDE = np.uint64(0x9E3779B97F4A7C15)
-ROUGH, ROUGH_STEPS = 1e-3, 30  # k-means for a start, which EM improves on: tolerance, and iterations at most
+ROUGH_TOLERANCE, ROUGH_STEPS = 1e-3, 30  # k-means for a start, which EM improves on: tolerance, and iterations at most
 
 
 def row_shares(X: Array, seed: int, K: int) -> Array:
@@ -45,7 +45,9 @@ def start_centres(rows: Rows, count: int, how: str, rng: np.random.Generator, fi
         return X[rng.choice(len(X), count, replace=False, p=w / w.sum())]
     if how == "k-means++":
         return plus_plus(X, w, count, rng)
-    return np.asarray(kmeans(MemoryRows(X, None, w), count, [int(rng.integers(1 << 62))], ROUGH, ROUGH_STEPS).x)
+    return np.asarray(
+        kmeans(MemoryRows(X, None, w), count, [int(rng.integers(1 << 62))], ROUGH_TOLERANCE, ROUGH_STEPS).x
+    )
 
 
 def nearest(X: Any, centres: Array) -> Any:

@@ -35,17 +35,17 @@ from didact.core.threads import blas_for, parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import GivenGram, GramRows, images
 from didact.engines.gram.smo_loops import (
-    ADD,
+    ADD_ROWS,
     CHOOSE,
     FILL,
     LINGERS,
+    LOOK_AGAIN,
     NEWTON,
     NO_STEPS,
     OPTIMAL,
-    PAUSE,
-    ROWS,
     STATE,
     SUM,
+    WANTS_ROWS,
     Variables,
     WorkingSet,
     work_off,
@@ -193,11 +193,11 @@ class _WorkingSets:
         while not status:
             self._share()
             wants = int(self.now["wants"][0])
-            if wants in (ROWS, NEWTON, SUM):
+            if wants in (WANTS_ROWS, NEWTON, SUM):
                 self._serve(wants)
             elif self.report is not None and self.report(int(self.now["rounds"][0]), float(self.now["gap"][0]), None):
                 status = "stopped"
-            elif wants != PAUSE:
+            elif wants != LOOK_AGAIN:
                 status = ENDS[wants]
             elif time.monotonic() > self.deadline:
                 status = "iteration limit"
@@ -212,7 +212,7 @@ class _WorkingSets:
         tile = int(np.clip(n // (2 * threads), LEAST_TILE, MOST_TILE))
         edges = np.linspace(0, n, -(-n // tile) + 1).astype(np.int64)
         tiles, precision = len(edges) - 1, precision_of(kept.table.dtype)
-        board = new_board(tiles if self.now["phase"][0] in (FILL, ADD) else 1)
+        board = new_board(tiles if self.now["phase"][0] in (FILL, ADD_ROWS) else 1)
 
         def work(_: int) -> None:
             q = len(self.chosen.rows)
@@ -224,7 +224,7 @@ class _WorkingSets:
     def _serve(self, wants: int) -> None:
         """What loops cannot do."""
         size, chosen = int(self.now["size"][0]), self.chosen
-        if wants == ROWS:
+        if wants == WANTS_ROWS:
             missing = chosen.missing[: int(self.now["missing"][0])]
             if len(missing):
                 self.rows.fill(chosen.rows[missing], chosen.slots[missing])

@@ -1,12 +1,12 @@
 r"""Sequential minimal optimisation on working sets, with threads that stay in compiled code from set to set.
 
-One set after the other, in four steps. `FILL` and `ADD` are tasks for all threads, one for each tile of columns of the
+One set after the other, in four steps. `FILL` and `ADD_ROWS` are tasks for all threads, one for each tile of columns of the
 Gram matrix; who finishes the last task of a step goes on alone (`advance`) until the next one that is shared:
 
 - `CHOOSE` (alone): f of all variables, the violation, the set, places for its rows among those that are kept;
 - `FILL` (shared): rows of the Gram matrix that are missing, and the matrix of the set;
 - `SOLVE` (alone): steps on pairs inside the set (`constrained.pair_loops`);
-- `ADD` (shared): u += K Δβ.
+- `ADD_ROWS` (shared): u += K Δβ.
 
 `work_off` returns to Python when the number of sets is used up, when all is optimal, and for what Python has to do
 itself (`wants`): rows of kernels that have no loop, Newton steps, sums on a device. When it is called again for a step
@@ -39,8 +39,8 @@ from didact.kernels.gaussian_loops import two_rows
 SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
 STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
 LINGERING = 40  # working sets in a row after which a violation that stays the same is rounding
-CHOOSE, FILL, SOLVE, MOVE, ADD = range(5)  # steps
-NOTHING, OPTIMAL, LINGERS, NO_STEPS, PAUSE, ROWS, NEWTON, SUM = range(8)  # why Python is wanted
+CHOOSE, FILL, SOLVE, CARRY_OVER, ADD_ROWS = range(5)  # steps
+NOT_WANTED, OPTIMAL, LINGERS, NO_STEPS, LOOK_AGAIN, WANTS_ROWS, NEWTON, SUM = range(8)  # why Python is wanted
 STATE = np.dtype(
     [(name, np.int64) for name in (
         "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand",
@@ -96,7 +96,7 @@ class KeptRows(NamedTuple):
 def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
     """From the phase that is due to the next one that threads share (true), or that Python has to do (false)."""
     state = now[0]
-    state.wants = NOTHING
+    state.wants = NOT_WANTED
     while True:
         if state.phase == CHOOSE:
             return _choose(now, v, chosen, kept)
@@ -108,24 +108,24 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
                 chosen.K, state.size, chosen.alpha, chosen.sign, chosen.bound, chosen.f, chosen.lines, state.goal, limit
             )
             state.steps += steps
-            state.phase = MOVE
+            state.phase = CARRY_OVER
             if state.left > state.goal:
                 state.wants = NEWTON
                 return False
-        if state.phase == MOVE:
+        if state.phase == CARRY_OVER:
             _move(now, v, chosen)
-            state.phase = ADD
+            state.phase = ADD_ROWS
             if state.on_device:
                 state.wants = SUM
             return not state.on_device
-        state.phase = CHOOSE if state.phase == ADD else SOLVE
+        state.phase = CHOOSE if state.phase == ADD_ROWS else SOLVE
 
 
 @jit_unmanaged(inline="always")  # of one caller
 def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
     """The violation and, unless it is small, the next set; whether threads can go on with it."""
     state = now[0]
-    extremes(now, v)
+    violations(now, v)
     if state.gap <= state.tol:
         state.wants = OPTIMAL
     elif state.idle > LINGERING:
@@ -133,8 +133,8 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
     elif state.steps >= state.most:
         state.wants = NO_STEPS
     elif state.sets == 0:
-        state.wants = PAUSE
-    if state.wants != NOTHING:
+        state.wants = LOOK_AGAIN
+    if state.wants != NOT_WANTED:
         return False
     state.sets -= 1
     state.rounds += 1
@@ -152,13 +152,13 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
     place_rows(now, chosen, kept)
     state.phase = SOLVE if state.on_device else FILL
     if state.on_device or (state.missing > 0 and kept.left.shape[0] == 0):
-        state.wants = ROWS
+        state.wants = WANTS_ROWS
         return False
     return True
 
 
 @jit_unmanaged
-def extremes(now: Array, v: Variables) -> None:
+def violations(now: Array, v: Variables) -> None:
     """f of all variables; the least of those that may rise and the largest of those that may fall; the violation."""
     low, high = np.inf, -np.inf
     for i in range(v.row.shape[0]):
@@ -316,7 +316,7 @@ def work_off(
             _square(size * tile // tiles, size * (tile + 1) // tiles, size, chosen, kept.left, precision, spare)
         elif now[0].phase == FILL:
             _collect(begin, end, size, chosen, kept.table, members)
-        elif now[0].phase == ADD:
+        elif now[0].phase == ADD_ROWS:
             _add(begin, end, now[0].moved, chosen, kept.table, v.u)
         if is_last(board, ticket):
             post(board, tiles if advance(now, v, chosen, kept) else 0)
