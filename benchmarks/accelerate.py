@@ -122,6 +122,7 @@ def main(argv: list[str]) -> None:
         parser.error(f"there is no script {', '.join(sorted(unknown))}")
     path = RESULTS / "accelerate.json"
     found: dict[str, Any] = json.loads(path.read_text())["results"] if path.exists() and given.scripts else {}
+    found = {name: r for name, r in found.items() if "cpu" in r}  # earlier results have none
     for script in SCRIPTS:
         if given.scripts and script.stem not in given.scripts:
             continue
