@@ -31,7 +31,7 @@ from didact.core.jit import REASSOCIATE, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.neighbors.partitions.boxes_loops import divide, edge
 
-ONE_SINGLE, ZERO_SINGLE = np.float32(1.0), np.float32(0.0)
+ONE_F, ZERO_SINGLE = np.float32(1.0), np.float32(0.0)
 LIST_ROOM = 1024  # entries of a list: with it a group's points stay in the first cache
 
 
@@ -163,7 +163,7 @@ def repel(
                 for k in range(start, stop):
                     lists.B[c, filled + k - start] = np.float32(tree.S[c, k] - lists.box[2, c])
             for k in range(stop - start):
-                lists.M[filled + k] = ONE_SINGLE
+                lists.M[filled + k] = ONE_F
             filled += stop - start
         else:
             for child in range(2):
@@ -208,7 +208,7 @@ def add_plane(B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Arr
     x, y, z = ZERO_SINGLE, ZERO_SINGLE, ZERO_SINGLE
     for k in range(first, end):
         u, v = a - B[0, k], b - B[1, k]
-        t = ONE_SINGLE / (ONE_SINGLE + (u * u + v * v))
+        t = ONE_F / (ONE_F + (u * u + v * v))
         w = M[k] * t
         z += w
         w *= t
@@ -224,9 +224,9 @@ def add_space(
     B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array
 ) -> None:  # fmt: skip
     """Any number of columns and degrees of freedom: one column after the other; no loop both sums and stores."""
-    z, inverse = ZERO_SINGLE, ONE_SINGLE / np.float32(freedom)
+    z, inverse = ZERO_SINGLE, ONE_F / np.float32(freedom)
     for k in range(first, end):
-        T[0, k] = ONE_SINGLE
+        T[0, k] = ONE_F
     for c in range(d):
         a = Q[c, i]
         for k in range(first, end):
@@ -249,7 +249,7 @@ def add_space(
 def to_factors(T: Array, first: int, end: int, freedom: int) -> None:
     """From 1 + d²/ν in the first line: t there, and k in the second."""
     for k in range(first, end):
-        T[0, k] = ONE_SINGLE / T[0, k]
+        T[0, k] = ONE_F / T[0, k]
         T[1, k] = T[0, k]
     if freedom % 2 == 0:
         for k in range(first, end):
