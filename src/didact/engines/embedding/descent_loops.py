@@ -29,7 +29,7 @@ from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, 
 from didact.core.typing import Array
 from didact.engines.embedding.tree_loops import (
     LIST_ROOM,
-    ONE_SINGLE,
+    ONE_F,
     ZERO_SINGLE,
     Division,
     Lists,
@@ -227,11 +227,11 @@ def add_pull(B: Array, values: Array, start: int, count: int, d: int, freedom: i
 
     No loop both sums and stores: such a loop has a second form for arrays side by side in memory, which sums otherwise.
     """
-    inverse = ONE_SINGLE / np.float32(freedom)
+    inverse = ONE_F / np.float32(freedom)
     if d == 2:
         x, y = ZERO_SINGLE, ZERO_SINGLE
         for k in range(count):
-            T[0, k] = ONE_SINGLE + (B[0, k] * B[0, k] + B[1, k] * B[1, k]) * inverse
+            T[0, k] = ONE_F + (B[0, k] * B[0, k] + B[1, k] * B[1, k]) * inverse
         for k in range(count):
             w = values[start + k] / T[0, k]
             x += w * B[0, k]
@@ -240,7 +240,7 @@ def add_pull(B: Array, values: Array, start: int, count: int, d: int, freedom: i
         pull[1] += y
         return
     for k in range(count):
-        T[0, k] = ONE_SINGLE
+        T[0, k] = ONE_F
     for c in range(d):
         for k in range(count):
             T[0, k] += B[c, k] * B[c, k] * inverse
