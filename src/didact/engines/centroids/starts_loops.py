@@ -3,9 +3,9 @@ r"""Compiled k-means++: from centre to centre threads stay in compiled code; and
 For each centre two steps are shared, one task for each tile of rows; who finishes the last task of a step goes on
 alone:
 
-- `COMPARE`: products of all candidates with the rows of a tile, in float32 and of bounded error, rule out most pairs; for
-  those that are left the distance is computed from differences. Rows that a candidate would win are listed with their
-  new distances. Then the candidate that lowers the cost most is the centre.
+- `COMPARE`: products of all candidates with the rows of a tile, in float32 and of bounded error, rule out most pairs;
+  for those that are left the distance is computed from differences. Rows that a candidate would win are listed with
+  their new distances. Then the candidate that lowers the cost most is the centre.
 - `WIN`: rows on its lists get their new distances, and weights times distances are added up. Then the next candidates
   are drawn in proportion to these.
 

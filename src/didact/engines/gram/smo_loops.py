@@ -1,7 +1,7 @@
 r"""Sequential minimal optimisation on working sets, with threads that stay in compiled code from set to set.
 
-One set after the other, in four steps. `FILL` and `ADD_ROWS` are tasks for all threads, one for each tile of columns of the
-Gram matrix; who finishes the last task of a step goes on alone (`advance`) until the next one that is shared:
+One set after the other, in four steps. `FILL` and `ADD_ROWS` are tasks for all threads, one for each tile of columns of
+the Gram matrix; who finishes the last task of a step goes on alone (`advance`) until the next that is shared:
 
 - `CHOOSE` (alone): f of all variables, the violation, the set, places for its rows among those that are kept;
 - `FILL` (shared): rows of the Gram matrix that are missing, and the matrix of the set;
@@ -125,7 +125,7 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
 def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
     """The violation and, unless it is small, the next set; whether threads can go on with it."""
     state = now[0]
-    violations(now, v)
+    set_violation(now, v)
     if state.gap <= state.tol:
         state.wants = OPTIMAL
     elif state.idle > LINGERING:
@@ -158,7 +158,7 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
 
 
 @jit_unmanaged
-def violations(now: Array, v: Variables) -> None:
+def set_violation(now: Array, v: Variables) -> None:
     """f of all variables; the least of those that may rise and the largest of those that may fall; the violation."""
     low, high = np.inf, -np.inf
     for i in range(v.row.shape[0]):
