@@ -66,7 +66,7 @@ class FastICA(_Sources):
     fun: Any = param("logcosh", [one_of("logcosh", "exp", "cube"), is_callable], "The function g.")
     fun_args: Any = param(None, [dict, none], "Arguments of g: alpha from 1 to 2 for 'logcosh', tanh(αy).")
     max_iter: int = param(200, whole(1), "Most iterations.")
-    tol: float = param(1e-4, at_least(0), "How far a row of W may still turn, 1 − |cosine|.")
+    tol: float = param(1e-4, at_least(0), "How far a row of W may still turn, 1 less the absolute cosine.")
     w_init: Any = param(None, [array_like, none], "W to begin with, (k, k); None: normal numbers.")
     whiten_solver: str = param("svd", one_of("eigh", "svd"), "No effect: white rows come from the covariance.")
     random_state: Any = param(None, random_state, "Seed of W to begin with.")

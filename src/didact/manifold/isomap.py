@@ -61,7 +61,7 @@ def projected(X: Any, index: Index, k: int | None, radius: float | None, D: Arra
 class Isomap(_Neighborhoods):
     r"""Isomap: coordinates that keep distances along the data, as the shortest paths between neighbours measure them.
 
-    .. math:: \min_Z \big\|\tfrac12 J D^{2} J + ZZ^T\big\|_F, \quad
+    .. math:: \min_Z \|\tfrac12 J D^{2} J + ZZ^T\|_F, \quad
         D_{ij} = \text{length of the shortest path from } x_i \text{ to } x_j
 
     Unrolls what is bent without being torn. Neighbourhoods are the `n_neighbors` nearest rows, or all within `radius`

@@ -102,8 +102,8 @@ def locally_linear_embedding(
 class LocallyLinearEmbedding(_Neighborhoods):
     r"""Locally linear embedding: each row stays the weighted mean of its neighbours that it is in the data.
 
-    .. math:: \min_{Z^TZ=I} \sum_i \big\|z_i - \textstyle\sum_j W_{ij}z_j\big\|^2, \quad
-        W = \arg\min \sum_i \big\|x_i - \textstyle\sum_j W_{ij}x_j\big\|^2,\ \textstyle\sum_j W_{ij} = 1
+    .. math:: \min_{Z^TZ=I} \sum_i \|z_i - \textstyle\sum_j W_{ij}z_j\|^2, \quad
+        W = \arg\min \sum_i \|x_i - \textstyle\sum_j W_{ij}x_j\|^2,\ \textstyle\sum_j W_{ij} = 1
 
     Neighbourhoods are the `n_neighbors` nearest rows, or all within `radius` (with ``n_neighbors=None``). The other
     methods keep local tangent spaces (``"ltsa"``), second derivatives (``"hessian"``) or several weights for each row
