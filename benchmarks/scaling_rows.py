@@ -197,7 +197,7 @@ ROWS = {
     "Isomap": Row(numbers, (4_000, 3), "manifold.Isomap", 8, options={"n_neighbors": 10}, jobs=True),
     "LocallyLinearEmbedding, tangent spaces": Row(
         numbers,
-        (20_000, 3),
+        (8_000, 3),
         "manifold.LocallyLinearEmbedding",
         2,
         options={"n_neighbors": 12, "method": "ltsa", "random_state": 0},
@@ -219,9 +219,9 @@ ROWS = {
         options={"affinity": "rbf", "random_state": 0},
         peer=False,
     ),
-    "TSNE": Row(numbers, (50_000, 20), "manifold.TSNE", 8, options={"max_iter": 250, "random_state": 0}),
+    "TSNE": Row(numbers, (20_000, 20), "manifold.TSNE", 8, options={"max_iter": 250, "random_state": 0}),
     "TSNE, transform": Row(
-        numbers, (50_000, 20), "manifold.TSNE", 8, "transform", options={"max_iter": 250, "random_state": 0}, peer=False
+        numbers, (20_000, 20), "manifold.TSNE", 8, "transform", options={"max_iter": 250, "random_state": 0}, peer=False
     ),
     "DBSCAN": Row(numbers, (1_000_000, 3), "cluster.DBSCAN", 8, options={"eps": 0.05, "min_samples": 10}, jobs=True),
     "MeanShift": Row(numbers, (20_000, 3), "cluster.MeanShift", 8, options={"bandwidth": 1.0}, peer=False),
