@@ -164,3 +164,13 @@ def test_batches_are_whitened_as_they_come():
     for model in (FastICA(random_state=0, tol=1e-10), MaximumLikelihoodICA()):
         expected = model.fit(X).components_
         np.testing.assert_allclose(model.fit(batches).components_, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5, 11])
+def test_few_rows_of_many_normal_columns_come_to_rest(seed):
+    """Whole steps go in circles here for thousands of iterations; a warning would be an error."""
+    X = np.random.default_rng(42).normal(size=(30, 10))
+    model = FastICA(random_state=seed, max_iter=1000).fit(X)
+    assert model.n_iter_ < 1000
+    Z = model.transform(X)
+    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(10), atol=1e-8)

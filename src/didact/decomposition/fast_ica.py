@@ -77,9 +77,6 @@ class FastICA(_Sources):
     ]
 
     _test_params = [{"random_state": 0, "max_iter": 2000}]
-    _test_skips = {
-        "check_dataframe_column_names_consistency": "its columns are Gaussian: there are no sources to converge to"
-    }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FastICA":
         """Find the sources of rows X; sample_weight counts rows, y is not used."""

@@ -196,7 +196,8 @@ def test_new_points_are_stationary_and_independent():
     P = conditional(np.sort(squared_distances(Y[:30] + 0.3, Y), axis=1)[:, :16].copy(), 5.0)
     found = place_new(Y, rows, P, 0.0, 1)
     with serial():
-        np.testing.assert_array_equal(place_new(Y, rows[3:4], P[3:4], 0.0, 1)[0], found[3])
+        alone = place_new(Y, rows[3:4], P[3:4], 0.0, 1)[0]
+    np.testing.assert_allclose(alone, found[3], atol=1e-5)  # forces are float32, of places up to 40
     for i in range(30):
         t = 1.0 / (1.0 + ((found[i] - Y) ** 2).sum(axis=1))
         pull = (P[i] * t[rows[i]]) @ (found[i] - Y[rows[i]])
