@@ -56,15 +56,23 @@ def coordinate_descent(
     step: FactorStep, factors: tuple[Any, Any], value: float, tol: float, max_iter: int, order: Callable[[], Array],
     report: Report,
 ) -> Result:  # fmt: skip
-    """Steps until the sizes of the slopes are `tol` of the first ones."""
+    """Steps until the sizes of the slopes are `tol` of the first ones, or within rounding errors."""
     first: list[float] = []
+    rest = slopes_at_rest(*factors)
 
     def next_state(state: FactorState) -> FactorState:
         slopes, value = step(order(), order())
         first.append(slopes)
-        return FactorState(state.x, value, slopes / first[0] if first[0] > 0 else 0.0)
+        return FactorState(state.x, value, slopes / first[0] if slopes > rest else 0.0)
 
     return iterate(FactorState(factors, value, np.inf), next_state, tol, max_iter, report)
+
+
+def slopes_at_rest(W: Any, H: Any) -> float:
+    """What rounding errors in products of all rows and columns may add to the sizes of slopes."""
+    xp, (n, k), p = namespace(W), W.shape, H.shape[1]
+    left, right = float((W * W).sum()) ** 0.5, float((H * H).sum()) ** 0.5
+    return float(xp.finfo(W.dtype).eps) * left * right * (right * (n * k) ** 0.5 + left * (p * k) ** 0.5)
 
 
 def steps_of(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares: float) -> FactorStep:
