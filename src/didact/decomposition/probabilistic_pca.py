@@ -10,6 +10,7 @@ Tipping, Bishop (1999), Probabilistic principal component analysis, doi:10.1111/
 algorithms for PCA and SPCA, NeurIPS.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from didact.engines.loop.result import Result
 from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.families.log_densities import LOG_2PI
 
+REST_STEPS = 500  # of plain EM, once its likelihood does not change
 LEAST = 1e-14  # of the noise, relative to the mean variance of the columns
 
 
@@ -78,7 +80,13 @@ def by_em(S: Spread, start: Axes, tol: float, max_iter: int, report: Report) -> 
         return Axes(old.loadings + share * (new.loadings - old.loadings), old.noise * (new.noise / old.noise) ** share)
 
     expect = lambda theta: (log_likelihood(S, theta), times(S, theta.loadings))  # noqa: E731
-    return em(expect, maximize, start, tol, max_iter, report, further)
+    result = em(expect, maximize, start, tol, max_iter, report, further)
+    if tol == 0 and result.converged:  # the likelihood is flat to rounding, but its maximum is nearer still
+        theta = result.x
+        for _ in range(REST_STEPS):
+            theta = maximize(theta, times(S, theta.loadings))
+        result = dataclasses.replace(result, x=theta)
+    return result
 
 
 def principal(theta: Axes) -> Array:

@@ -67,7 +67,7 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
 
 def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64) -> Array:
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
-    A, X = few_as_dense(kernel, A, X)
+    A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
     fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
     looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
@@ -86,10 +86,16 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.f
     return out
 
 
-def few_as_dense(kernel: Any, *sets: AnyArray) -> list[AnyArray]:
-    """Sets of rows, as arrays if they are sparse and few; a function of the user's gets what the user brought."""
-    few = isinstance(kernel, Kernel) and all(is_sparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES for X in sets)
-    return [X.toarray() if few else X for X in sets]
+def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
+    """Sets of rows, as arrays if they are sparse and few, and float32 arrays in the precision that is asked for.
+
+    A function of the user's gets what the user brought.
+    """
+    if not isinstance(kernel, Kernel):
+        return list(sets)
+    few = all(is_sparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES for X in sets)
+    dense = [X.toarray() if few else X for X in sets]
+    return [X.astype(dtype) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X for X in dense]
 
 
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
@@ -127,7 +133,7 @@ class GramRows:
     """Rows k(x_i, ·) for all active x, in the slots of a cache that `smo_loops` hands out."""
 
     def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None):
-        (X,) = few_as_dense(kernel, X)
+        (X,) = readable(kernel, dtype, X)
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
         self.pair = exponents(kernel, X, X, dtype) if isinstance(kernel, RBF) and isinstance(X, np.ndarray) else None
         self.on_device = is_tensor(X)
