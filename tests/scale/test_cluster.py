@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -39,8 +40,13 @@ IDS = [f"{type(model).__name__}-{target}" for model, target in MODELS]
 
 @pytest.fixture(scope="module")
 def client():
-    """Worker processes, each with a nanny that starts it again when it dies."""
+    """Worker processes, each with a nanny that starts it again when it dies.
+
+    Some time after a worker was lost the cluster looks whether another one of its name is there, and closes the nanny if
+    none is: a second kill just then would leave one worker for good. Here that time does not come.
+    """
     with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
             n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
         ) as cluster,
