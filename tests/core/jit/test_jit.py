@@ -469,3 +469,67 @@ def test_errors_in_a_loop_that_others_call_come_out():
 def test_a_users_function_may_call_a_loop():
     mine = numba.njit(lambda x: roots(x) + 1.0)
     assert mine(np.array([4.0, 9.0])) == 6.0
+
+
+# ------------------------------------------------------------------------------------------ what loops call
+
+
+@jit(cold=True)
+def seldom(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i]
+    return total
+
+
+@jit
+def often(x):
+    return seldom(x) + max(x[0], x[1]) * min(x[0], x[1])
+
+
+def test_a_cold_loop_is_compiled_for_size_and_once():
+    x = np.arange(1.0, 9.0)
+    assert often(x) == often.py_func(x)
+    assert seldom(x) == seldom.py_func(x)
+    text = often.inspect_llvm(often.signatures[0])
+    assert "noinline" in text
+    assert "optsize" in text
+    assert any("call" in line and "seldom" in line for line in text.splitlines())
+
+
+def test_functions_of_numba_in_a_loop_make_no_machine_code_of_their_own(tmp_path):
+    """One piece of machine code for the loop, whatever it calls; a user's function is compiled as ever."""
+    code = """
+import numba, numpy as np
+from numba.core import codegen
+from didact.core.jit import jit
+made, finalize = [], codegen.JITCodeLibrary._finalize_specific
+codegen.JITCodeLibrary._finalize_specific = lambda library: (made.append(library.name), finalize(library))[1]
+def wide(a, b):
+    return max(a[0], b[0]) - min(a[0], b[0])
+def user(a, b):
+    return max(a[0], b[0]) - min(a[0], b[0])
+x, y = np.array([3.0]), np.array([5.0])
+assert jit(wide)(x, y) == 2.0 and set(made) <= {"nrt", "wide"}, made
+assert numba.njit(user)(y, x) == 2.0 and "user" in made
+"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_loop_knows_what_was_declared_after_other_loops_were_compiled():
+    def twice(x):
+        return 2 * x
+
+    @jit
+    def plain(x):
+        return x[0] + x[1]
+
+    @jit
+    def declared(x):
+        return x[0] + twice(x[1])
+
+    assert plain(np.arange(3.0)) == 1.0
+    numba.extending.overload(twice)(lambda x: lambda x: 2 * x)
+    assert declared(np.arange(3.0)) == 2.0

@@ -39,6 +39,40 @@ def test_importing_every_package_leaves_numba_alone():
     assert done.stdout.split() == ["False", "False", "True"]
 
 
+LOADED = """
+import sys
+from didact.naive_bayes import GaussianNB
+GaussianNB().fit([[0.0], [1.0]], [0, 1])
+print("numba" in sys.modules, "numba.np.arraymath" in sys.modules)
+import numba, numpy
+print(numba.njit(lambda x: numpy.median(x))(numpy.array([3.0, 1.0, 2.0])))
+"""
+
+
+def test_kept_code_is_loaded_without_what_numba_needs_to_compile():
+    """Its declarations take longer to import than Numba itself; they come with the first function that is compiled."""
+    for _ in range(2):  # the first process may have to compile
+        done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False", "2.0"]
+
+
+def test_kept_code_that_hashes_finds_its_secret(tmp_path):
+    """LLVM ends the process where a symbol is missing, and the secret of hashes comes with Numba's declarations."""
+    (tmp_path / "hash_loops.py").write_text(
+        "from didact.core.jit import jit\n\n@jit\ndef hashed(text):\n    return hash(text)\n"
+    )
+    code = (
+        "import hash_loops as h; t = 'a text'; print(h.hashed(t) == hash(t), sum(h.hashed.stats.cache_hits.values()))"
+    )
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    found = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert [line.split() for line in found] == [["True", "0"], ["True", "1"]]
+
+
 @pytest.mark.slow
 def test_import_costs_little_more_than_scikit_learns(tmp_path):
     """Processor time, with compiled bytecode as in an install; the least of some runs."""

@@ -5,7 +5,7 @@ This package alone imports Numba, when the first loop runs. A loop is a plain fu
 method when the loop is compiled.
 
 - `loop` is the light object that `@jit` leaves, `compiler` makes Numba's dispatcher of it, `inner` compiles loops into
-  those that call them;
+  those that call them, with the `contexts` that remember what Numba asks often;
 - `disk_cache` keeps the machine code and finds what a wheel carries, in the files of `entries`;
 - `warming` compiles ahead on all cores, `notice` says so where something has to be compiled in a fit;
 - `intrinsics`, `simd` and `atomics` are functions for loops, with their code in LLVM's language in `llvm`.
@@ -40,7 +40,8 @@ def jit(**options: Any) -> Callable[[F], F]: ...
 def jit(function: Any = None, **options: Any) -> Any:
     """Compile a loop with Numba: it releases the interpreter lock, and is cached on disk where a folder is writable.
 
-    Use it as `@jit` or with options of `numba.njit`, as `@jit(fastmath=True)`.
+    Use it as `@jit` or with options of `numba.njit`, as `@jit(fastmath=True)`. With `cold=True` it is compiled for
+    size, and once for all that call it: for what runs seldom beside the loops over rows.
 
     >>> from didact.core.jit import jit
     >>> @jit

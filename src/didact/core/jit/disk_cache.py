@@ -24,6 +24,7 @@ KEPT_FOLDERS = 3
 SHIPPED = PACKAGE / "core" / "jit" / "shipped"
 BASELINE = "x86-64-v3"  # the CPU that wheels are compiled for: Haswell (2013), Zen (2017) and later
 BASELINE_FEATURES = "avx,avx2,bmi,bmi2,cx16,f16c,fma,lzcnt,movbe,popcnt,sahf,sse3,sse4.1,sse4.2,ssse3,xsave"
+HASHING = b"_numba_hashsecret"  # the symbols that come with Numba's declarations
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "BOUNDSCHECK")
 
 
@@ -59,7 +60,6 @@ class LoopCache:
         arguments = tuple(getattr(sig, "args", sig))
         if not self.enabled or not all(map(_lasting, arguments)):
             return None
-        target_context.refresh()
         for target in _targets(*target_context.codegen().magic_tuple()):
             key = self._key(arguments, target)
             for folder in self._folders():
@@ -106,9 +106,15 @@ class LoopCache:
 def _load(file: Path, key: str, target_context: Any) -> Any:
     """The code in a file that is whole; one that is not goes, and the code is compiled anew."""
     from numba.core.compiler import CompileResult
+    from numba.core.runtime.nrt import rtsys
 
     data = entries.read(file, key)
     if data is not None:
+        # Machine code needs symbols, not the declarations of all that Numba can compile, which take longer to import
+        # than Numba itself. Those come with the first function that is compiled, or with code that hashes.
+        rtsys.initialize(target_context)
+        if HASHING in data:
+            target_context.refresh()
         with suppress(Exception):  # whole, and yet Numba cannot use it: as good as damaged
             return CompileResult._rebuild(target_context, *pickle.loads(data))
     if not file.is_relative_to(SHIPPED):
