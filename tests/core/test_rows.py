@@ -121,6 +121,24 @@ def test_compiled_passes_get_pieces_by_their_work(n, p, square, pieces):
     assert (np.diff(edges) >= min(n, 1)).all()
 
 
+@pytest.mark.parametrize(
+    ("n", "light", "pieces"),
+    [
+        (100, 1, 1),
+        (125_000, 1, 24),
+        (2_000_000, 1, 128),
+        (500_000, 10, 96),
+        (1_000_000_000, 1, 1490),
+        (50_000, 1000, 1),  # what the pieces return is not larger than the rows
+    ],
+)
+def test_passes_with_few_sums_get_more_pieces(n, light, pieces):
+    edges = memory.pass_edges(np.broadcast_to(np.float64(0), (n, 50)), 1, light=light)
+    assert len(edges) == pieces + 1
+    assert (edges[0], edges[-1]) == (0, n)
+    assert np.ptp(np.diff(edges)) <= 1
+
+
 def test_a_compiled_pass_takes_all_rows_at_once_in_an_order_that_loops_read():
     seen = []
 
@@ -185,7 +203,9 @@ def test_prepared_on_columns_thinned_and_map():
     some = rows.on_columns(np.array([0, 2]))
     assert some.n_features == 2
     assert some.reduce(total, 3.0).value == pytest.approx(3 * X[:, [0, 2]].sum())
-    assert list(rows.thinned(16).reduce(look).rows) == list(range(0, 100, 16))
+    thin = rows.thinned(16)
+    assert list(thin.reduce(look).rows) == list(range(0, 100, 16))
+    assert all(column.flags.c_contiguous for column in thin.columns[1:] if column is not None)
     np.testing.assert_array_equal(rows.map(lambda X, b: X @ b, np.ones(3)), X.sum(axis=1))
     assert (rows.n_rows, rows.n_features, rows.y_ndim) == (100, 3, 1)
 

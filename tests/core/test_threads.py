@@ -15,10 +15,13 @@ from threadpoolctl import threadpool_limits
 
 import didact
 from didact.core import threads
+from didact.core.estimator import Estimator
 from didact.core.threads import (
     LONG,
     PIECES_AT_ONCE,
     parallel_map,
+    parallel_rows,
+    parallel_take,
     parallel_values,
     serial,
     set_threads,
@@ -326,13 +329,22 @@ def test_pieces_are_shared_out_once_each_in_few_calls(threads, pieces):
     finally:
         set_threads(None)
     assert sorted(taken) == list(range(pieces))
-    assert len(calls) <= max(threads, -(-pieces // PIECES_AT_ONCE))
+    assert len(calls) < threads + -(-pieces // PIECES_AT_ONCE)
 
 
 def test_values_in_parts():
     x = np.linspace(0.0, 1.0, 3 * LONG + 7)
     np.testing.assert_array_equal(parallel_values(np.exp, x), np.exp(x))
     np.testing.assert_array_equal(parallel_values(np.exp, x[:5]), np.exp(x[:5]))
+
+
+def test_rows_and_places_in_parts():
+    rng = np.random.default_rng(0)
+    X, index = rng.standard_normal((3 * LONG // 4, 4)), rng.integers(0, 100, 3 * LONG)
+    np.testing.assert_array_equal(parallel_rows(lambda rows: 2 * rows[:, :3], X, 3, np.float64), 2 * X[:, :3])
+    assert parallel_rows(lambda rows: rows[:, :1], X[:0], 1, np.float32).shape == (0, 1)
+    np.testing.assert_array_equal(parallel_take(X[:100, 0], index), X[index, 0])
+    np.testing.assert_array_equal(parallel_take(X[:100, 0], index[:5]), X[index[:5], 0])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "ties", "one number", "sorted", "specials"])
@@ -348,3 +360,37 @@ def test_stable_order_is_that_of_a_stable_sort(kind):
     for number in (1, 3, 16):
         set_threads(number)
         np.testing.assert_array_equal(stable_order(x), np.argsort(x, kind="stable"))
+
+
+def test_one_piece_is_worked_off_by_the_caller():
+    seen = []
+    share_pieces(1, lambda turn: seen.append((threading.get_ident(), *turn)))
+    assert seen == [(threading.get_ident(), 0, PIECES_AT_ONCE)]
+
+
+class Watching(Estimator):
+    """An estimator that looks at the limits of BLAS while it is fitted."""
+
+    def fit(self, X, y=None):
+        self.limits_, self.threads_ = blas_limits(), thread_count()
+        return self
+
+
+def test_a_small_fit_has_one_thread_of_blas_and_a_large_one_all():
+    before = blas_limits()
+    small, tall, wide = (Watching().fit(np.zeros(shape)) for shape in ((150, 4), (501, 4), (20, 501)))
+    assert set(small.limits_) == {1}
+    assert tall.limits_ == wide.limits_ == before
+    assert small.threads_ == tall.threads_ == thread_count()  # BLAS's limit here is not the library's own
+    assert blas_limits() == before
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["SGDClassifier", "Perceptron"])
+def test_passes_over_few_rows_stay_on_the_calling_thread(name, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 4)), np.arange(90) % 3
+    model = getattr(didact.linear_model, name)(random_state=0, tol=None, max_iter=3)
+    together = model.fit(X, y).coef_
+    monkeypatch.setattr(threads, "_submit", lambda *args: pytest.fail("work was handed to a thread"))
+    assert np.array_equal(model.fit(X, y).coef_, together)

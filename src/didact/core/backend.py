@@ -63,9 +63,25 @@ def is_sparse(x: Any) -> bool:
     return bool(sp.issparse(x))
 
 
+def as_dense(X: Any) -> Any:
+    """A sparse matrix as an array; anything else as it is."""
+    return X.toarray() if is_sparse(X) else X
+
+
+def rows_at(X: Any, index: Array) -> Any:
+    """The rows with these numbers of an array, a sparse matrix or a tensor."""
+    return X[index.tolist()] if is_tensor(X) else X[index]
+
+
+def row_weights(w: Any, n: int) -> Array:
+    """The weights of n rows on the host, in double precision; 1 for each where none are given."""
+    return np.ones(n) if w is None else np.asarray(to_numpy(w), np.float64)
+
+
 def float_type(x: Any) -> Any:
     """The NumPy float type of x's values: float32 stays, all else is float64."""
-    return np.float32 if str(x.dtype).endswith("float32") else np.float64
+    single = x.dtype == np.float32 if isinstance(x.dtype, np.dtype) else str(x.dtype).endswith("float32")
+    return np.float32 if single else np.float64
 
 
 def of_types(arrays: Any, types: Any) -> bool:

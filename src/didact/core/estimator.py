@@ -33,17 +33,19 @@ from didact.core.parameters import (
     declared_parameters,
     describe,
     describe_attribute,
-    param,
+    is_precomputed,
 )
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum
+from didact.core.threads import blas_for_rows
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
 FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # follows the generated ones
 _REGISTRY: dict[str, type] = {}
+_OF_PAIRS = "metric", "kernel", "affinity", "dissimilarity"  # parameters that may be "precomputed"
 
 
-@dataclass_transform(field_specifiers=(param,))
+@dataclass_transform()
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base class of didact's estimators. Abstract: subclasses are final and declare parameters with `param`.
 
@@ -93,6 +95,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
         tags.input_tags.allow_nan = self._missing
+        tags.input_tags.pairwise = any(is_precomputed(getattr(self, name, None)) for name in _OF_PAIRS)
         return tags
 
     def _rows(
@@ -199,18 +202,20 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         for name in self._conditional if forgets else ():
             vars(self).pop(name, None)
+        X = args[0] if args else kwargs.get("X")
         try:
-            model = fit(self, *args, **kwargs)
+            with blas_for_rows(X):
+                model = fit(self, *args, **kwargs)
         except (ValueError, ArithmeticError) as error:
             if not isinstance(error, DidactError) and _numerical(error):
-                _refuse_extreme(args[0] if args else kwargs.get("X"), error)
+                _refuse_extreme(X, error)
             raise
         # Overflow does not always raise: with warnings off it ends as NaN in the coefficients.
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
             if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():
                 del self.__dict__[name]
-                _refuse_extreme(args[0] if args else kwargs.get("X"), None)
+                _refuse_extreme(X, None)
                 raise InputError(
                     f"The coefficients of {type(self).__name__} are not finite ({name} holds NaN): values of X or "
                     "weights are so large or so small that sums of their products overflow: rescale them."

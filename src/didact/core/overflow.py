@@ -4,6 +4,7 @@ Squares of values above about 1e154 overflow, those of values below 1e-154 under
 values before a fit; only if a statistic or a coefficient is not finite, or a library fails, are they searched for here.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -54,7 +55,11 @@ def all_finite(statistic: Any) -> bool:
     """Whether no number in a statistic (a tuple of numbers, arrays and statistics) is NaN or infinite."""
     if isinstance(statistic, tuple):
         return all(all_finite(part) for part in statistic)
-    if not isinstance(statistic, float) and "float" not in str(getattr(statistic, "dtype", "")):
+    if isinstance(statistic, float):
+        return math.isfinite(statistic)
+    if isinstance(statistic, np.ndarray):  # every pass asks: without a word about namespaces
+        return statistic.dtype.kind != "f" or bool(np.isfinite(statistic).all())
+    if "float" not in str(getattr(statistic, "dtype", "")):
         return True
     xp = namespace(statistic)
     return bool(xp.all(xp.isfinite(statistic)))

@@ -36,6 +36,11 @@ def param(default: Any, constraint: Any, doc: str) -> Any:
     return dataclasses.field(default=default, metadata={"constraints": constraints, "doc": doc})
 
 
+def is_precomputed(value: Any) -> bool:
+    """Whether the value of a parameter says that X holds distances, kernels or affinities of all pairs of rows."""
+    return isinstance(value, str) and value.startswith("precomputed")
+
+
 def at_least(low: float, kind: type = Real) -> Any:
     """A number of at least `low`."""
     return Interval(kind, low, None, closed="left")

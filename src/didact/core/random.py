@@ -22,6 +22,11 @@ def seed_sequence(random_state: Any) -> SeedSequence:
     raise TypeError(f"random_state must be None, an int, a RandomState or a Generator, not {type(random_state)!r}.")
 
 
+def first_seed(random_state: Any) -> int:
+    """A whole number as seed for what takes no other, such as the start of Lanczos' iterations."""
+    return int(seed_sequence(random_state).generate_state(1)[0])
+
+
 def streams(random_state: Any, count: int) -> list[Generator]:
     """Independent generators, one per task; the k-th does not depend on how many follow it."""
     return [np.random.default_rng(s) for s in seed_sequence(random_state).spawn(count)]

@@ -30,6 +30,7 @@ R = TypeVar("R")
 PIECES_AT_ONCE = 16  # of a compiled loop's call, each some ten milliseconds at most: Ctrl-C waits for them
 LONG = 1 << 16  # numbers that are worth a task
 SMALL_MATRIX = 1000  # columns: a Cholesky factorisation then takes 0.3 GFlop
+SMALL_TABLE = 500  # rows and columns: all that a fit does with their n × n or p × p products takes milliseconds
 
 _state = threading.local()
 _lock = threading.Lock()
@@ -110,7 +111,7 @@ class _Hold:
     def limits(self) -> list[int]:
         """The limits outside this context: while it is open, the saved ones, as the libraries themselves report 1."""
         with self.lock:
-            now = [self.saved.get(library, library.num_threads) for library in _blas()]
+            now = [self.saved.get(library) or library.num_threads for library in _blas()]  # asking takes 10 µs
         return [limit for limit in now if limit is not None]
 
 
@@ -121,6 +122,15 @@ one_blas_thread = _hold  # for many small products and factorisations, where wak
 def blas_for(size: int) -> AbstractContextManager[None]:
     """Context for work on matrices with this many columns: up to a thousand, BLAS is fastest on one thread."""
     return _hold if size <= SMALL_MATRIX else nullcontext()
+
+
+def blas_for_rows(X: Any) -> AbstractContextManager[None]:
+    """Context for a fit to X: with few rows and few columns no matrix in it is worth BLAS's threads.
+
+    They spin while they wait for each other: on a busy machine a factorisation of 4 columns took 20 ms on two cores.
+    """
+    shape = getattr(X, "shape", ())
+    return _hold if shape and all(isinstance(n, int) and n <= SMALL_TABLE for n in shape) else nullcontext()
 
 
 def _inside_worker() -> bool:
@@ -232,6 +242,19 @@ class _Joining(serial):
             library.set_num_threads(limit)
 
 
+class Abandoned(Exception):
+    """Raised in a piece of work that goes on for long, when another piece beside it has failed or was interrupted."""
+
+
+def refuse_abandoned() -> None:
+    """Raise `Abandoned` if the work of which the calling thread does a piece has failed elsewhere.
+
+    Pieces that may take longer than a moment call this now and then, so that Ctrl-C and errors end them all.
+    """
+    if (work := getattr(_state, "work", None)) is not None and work.errors:
+        raise Abandoned("Another piece of this work has failed.")
+
+
 class _Work(Generic[T, R]):
     """A queue of items that several threads work off in order, with the results and the errors."""
 
@@ -242,11 +265,17 @@ class _Work(Generic[T, R]):
 
     def run(self) -> None:
         """Work off items until none is left; after an error in any thread, no further item is started."""
-        while not self.errors and (i := next(self.turn)) < len(self.items):
-            try:
-                self.results[i] = self.fn(self.items[i])
-            except BaseException as error:
-                self.errors.append((i, error))
+        before, _state.work = getattr(_state, "work", None), self
+        try:
+            while not self.errors and (i := next(self.turn)) < len(self.items):
+                try:
+                    self.results[i] = self.fn(self.items[i])
+                except Abandoned:
+                    return  # the error is known already
+                except BaseException as error:
+                    self.errors.append((i, error))
+        finally:
+            _state.work = before
 
     def first_error(self) -> BaseException:
         """An interruption (Ctrl-C) if there was one, else the error of the first item in order."""
@@ -258,7 +287,7 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
     The calling thread takes items as well, because waking a thread costs more than a small item. After an error, or
     Ctrl-C in the caller, no further item is started, and those that run are waited for: an item should take less than
-    about 0.2 s.
+    about 0.2 s, or call `refuse_abandoned` as often.
     """
     items = list(items)
     size = thread_count()
@@ -284,13 +313,39 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
         del work, futures  # a traceback would keep them, and all data they hold, alive in a cycle
 
 
-def parallel_values(fn: Callable[[Any], Any], x: Any) -> Any:
-    """fn(x) for a function that works on each number of x by itself, on the library's threads if x is a long array."""
+def parallel_values(fn: Callable[[Any], Any], x: Any, dtype: Any = None) -> Any:
+    """fn(x) for a function that works on each number of x by itself, on the library's threads if x is a long array.
+
+    Results have the type of x, or the one given.
+    """
     if not isinstance(x, np.ndarray) or len(x) < 2 * LONG:
         return fn(x)
-    out = np.empty_like(x)
+    out = np.empty_like(x, dtype)
     parallel_map(lambda a: np.copyto(out[a : a + LONG], fn(x[a : a + LONG])), range(0, len(x), LONG))
     return out
+
+
+def parallel_parts(fn: Callable[[Any], R], x: Any) -> list[R]:
+    """fn of each part of a long array, on the library's threads; of anything else fn of all of it."""
+    if not isinstance(x, np.ndarray) or len(x) < 2 * LONG:
+        return [fn(x)]
+    return parallel_map(lambda a: fn(x[a : a + LONG]), range(0, len(x), LONG))
+
+
+def parallel_rows(fn: Callable[[Array], Any], X: Array, columns: int, dtype: Any) -> Array:
+    """fn(X) (n, columns) for a function that works on each row by itself, on the library's threads if X is long.
+
+    What fn needs beside its result stays in the cache, and the result is first touched by who computes it.
+    """
+    out = np.empty((len(X), columns), dtype)
+    step = max(2 * LONG // max(X.shape[1], 1), 256)
+    parallel_map(lambda a: np.copyto(out[a : a + step], fn(X[a : a + step])), range(0, len(X), step))
+    return out
+
+
+def parallel_take(x: Array, index: Array) -> Array:
+    """x[index] of numbers, on the library's threads if there are many."""
+    return parallel_values(lambda some: x[some], index, x.dtype)
 
 
 def stable_order(x: Array) -> Array:
@@ -319,5 +374,8 @@ def share_pieces(pieces: int, loop: Callable[[Array], Any]) -> None:
     below `pieces`, or when it has worked on turn[1] of them.
     """
     turn = np.array([0, PIECES_AT_ONCE])
-    calls = max(min(thread_count(), pieces), -(-pieces // PIECES_AT_ONCE))
+    if pieces <= 1:  # a small pass: asking for the number of threads would take as long
+        loop(turn)
+        return
+    calls = min(thread_count(), pieces) - 1 + -(-pieces // PIECES_AT_ONCE)  # enough if all threads but one fall behind
     parallel_map(lambda _: loop(turn), range(calls))

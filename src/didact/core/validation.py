@@ -26,6 +26,7 @@ from didact.core.overflow import too_large
 from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import Block, refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
+from didact.core.threads import parallel_parts
 
 FLOATS = [np.float64, np.float32]
 SQUARES, SUMS = 1e150, 1e300  # largest targets whose sums of squares, or sums, stay finite for 1e8 rows
@@ -222,7 +223,7 @@ def refuse_text(X: Any, by_category: bool = False) -> None:
     """Refuse data frames with columns of text, categories or times, by name; `by_category`: categories may be named."""
     if by_category and isinstance(X, (np.ndarray, list, tuple)):
         refuse_words(X)
-    if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
+    if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or _only_numbers(X) or column_names(X) is None:
         return
     import narwhals as nw
 
@@ -246,10 +247,18 @@ def refuse_text(X: Any, by_category: bool = False) -> None:
         )
 
 
+def _only_numbers(X: Any) -> bool:
+    """Whether X says in NumPy's words that all columns are numbers, as pandas does: a cheaper look than a schema."""
+    if getattr(X, "ndim", 0) != 2:
+        return False
+    kinds = {getattr(kind, "kind", None) for kind in getattr(X, "dtypes", ())}
+    return bool(kinds) and kinds <= set("biuf")
+
+
 def _numeric_target(y: Any, most: float) -> Any:
     """y as float64, finite, and no larger than the model can compute with."""
     y = np.asarray(y, dtype=np.float64)
-    largest = np.abs(y).max(initial=0.0)
+    largest = np.max(parallel_parts(lambda part: np.abs(part).max(initial=0.0), y))
     if not np.isfinite(largest):
         raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
     if largest > most:

@@ -50,6 +50,7 @@ PLACES = {
     "naive_bayes/counts": "didact.parts.statistics.counts.Counts",
     "process/mean": "didact.gaussian_process.posterior.Mean",
     "process/latent": "didact.gaussian_process.latents.Latent",
+    "process/softmax": "didact.gaussian_process.softmax.SoftmaxLatent",
     "perceptron/voters": "didact.engines.stochastic.voted_perceptron.Voters",
 }
 UPGRADES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # id: from its fields to those of the next version

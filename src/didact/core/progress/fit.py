@@ -1,7 +1,8 @@
 """The context of an iterative fit, in which callbacks are called after each iteration and may stop it."""
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.callback._callback_support import callback_management_context
 
 from didact.core.progress.log import ProgressLog
+from didact.core.threads import parallel_map, refuse_abandoned
 
 
 @contextmanager
@@ -36,6 +38,8 @@ class FitProgress:
         The training data as the user gave them, for callbacks that compute a score.
     attributes : callable
         Function of the solver's current point x that returns a dict of the corresponding fitted attributes.
+    seconds : float
+        Time after which `report` asks the solver to stop; the fit is then `late`.
 
     Examples
     --------
@@ -66,7 +70,9 @@ class FitProgress:
         y: Any = None,
         sample_weight: Any = None,
         attributes: Callable[[Any], dict[str, Any]] | None = None,
+        seconds: float = np.inf,
     ) -> None:
+        self.deadline = time.monotonic() + seconds
         self._estimator = estimator
         self._max_iter = max_iter
         # Wrapped in functions, because scikit-learn would call data that happen to be callable.
@@ -99,24 +105,44 @@ class FitProgress:
         """Whether anybody hears the reports."""
         return self._context is not None
 
-    def report(self, iteration: int, value: float | None = None, x: Any = None) -> bool:
+    @property
+    def late(self) -> bool:
+        """Whether the time is over, and no callback has stopped the fit."""
+        return not self.stopped and time.monotonic() > self.deadline
+
+    def each(self, solve: Callable[[Any, Any], Any], items: Iterable[Any], threads: bool = True) -> list[Any]:
+        """solve(item, report) of independent parts of a fit: on the threads, or in turn if anybody listens.
+
+        Iterations then count on from part to part; a part that begins after a stop is told so by its first report.
+        """
+        if not self.listened and threads:
+            return parallel_map(lambda item: solve(item, self.report), items)
+        return [solve(item, self._counting_on()) for item in items]
+
+    def _counting_on(self) -> Callable[..., bool]:
+        before = 0 if self._context is None else len(self._context._children_map)
+        return lambda iteration, value=None, x=None: self.report(before + iteration, value, x)
+
+    def report(self, iteration: int, value: Any = None, x: Any = None) -> bool:
         """Report that an iteration, counted from 1, has ended at x with this objective; True: the solver should stop.
 
+        The objective may be a function without arguments, which is called if anybody listens.
         The callbacks' hooks for the beginning and for the end of an iteration are both called here, at its end: the
         first with the model before it, the second with the model after it.
         """
+        refuse_abandoned()
         if self._context is None:
-            return False
+            return self.late
         whole, count = self._context, len(self._context._children_map)
         if whole.max_subtasks is not None and count >= whole.max_subtasks:
             whole.max_subtasks = None  # more steps than announced: scikit-learn would raise
         task = whole.subcontext(task_name="iteration")
-        task.iteration, task.value = iteration, value
+        task.iteration, task.value = iteration, value() if callable(value) else value
         task.call_on_fit_task_begin(**self._data, reconstruction_attributes=self._known())
         self._x = np.copy(x) if isinstance(x, np.ndarray) else x  # a solver may go on in the same array
         if self._end(task):
             self.stopped = True
-        return self.stopped
+        return self.stopped or self.late
 
     def _known(self) -> Callable[[], dict[str, Any]] | None:
         """The fitted attributes of the last point, for callbacks that ask for a model."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.backend import is_sparse, to_numpy
+from didact.core.backend import as_dense, is_sparse, row_weights, to_numpy
 from didact.core.typing import Array
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Pieces(NamedTuple):
 def keep(block: "Block") -> Pieces:
     """The rows of a block with positive weight, their targets (or None) and their weights."""
     X, y = dense(block.X), None if block.y is None else to_numpy(block.y)
-    w = np.ones(len(X)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
+    w = row_weights(block.weight, len(X))
     counts = slice(None) if (w > 0).all() else w > 0
     return Pieces(((X[counts], None if y is None else y[counts], w[counts]),))
 
@@ -45,7 +45,7 @@ def stacked(columns: tuple[Any, ...]) -> Any:
 
 def dense(X: Any, dtype: Any = None) -> Array:
     """Rows of any kind as a contiguous array."""
-    return np.ascontiguousarray(to_numpy(X.toarray() if is_sparse(X) else X), dtype)
+    return np.ascontiguousarray(to_numpy(as_dense(X)), dtype)
 
 
 def rebatched(rows: "Rows", size: int, rng: np.random.Generator | None = None) -> "Iterator[Block]":

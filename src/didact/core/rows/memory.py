@@ -32,6 +32,7 @@ SPARSE_PIECES = 16  # fewer, as sparse rows can have very many columns and each 
 PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
 WIDE_ROWS = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
 TASK, MOST_TASKS = 1 << 19, 64  # numbers that a compiled pass reads in one piece; pieces, unless they would be long
+LIGHT_TASK, MOST_LIGHT = 1 << 18, 128  # the same where a piece returns few numbers: threads end nearly together
 TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
 NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
 
@@ -133,7 +134,7 @@ class MemoryRows(Rows):
         self.dtype = X.dtype
         self.y_ndim, self.n_targets = target_shape(self.columns.y)
         self.names, self.missing, self.numeric = names, missing, numeric
-        self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Block]]
+        self._blocks: dict[tuple[int, int], Block] = {}
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass, on the library's threads."""
@@ -152,6 +153,10 @@ class MemoryRows(Rows):
         if not self.missing and not all_finite(total):
             refuse_non_finite(self.X, self.names)
         return total
+
+    @cached_property
+    def _pieces(self) -> list[list[int]]:
+        return _cut(self.X)
 
     @cached_property
     def _whole(self) -> Block:
@@ -205,7 +210,11 @@ class MemoryRows(Rows):
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a subsample from which a solver can find its starting point."""
-        return self.some(slice(None, None, step))
+        X, *others = self.columns.each(lambda column: column[::step])
+        # Numbers of rows lie together then, so that not every pass has to copy them; rows of X are long enough.
+        return MemoryRows(
+            X, *(np.ascontiguousarray(c) if isinstance(c, np.ndarray) else c for c in others), **self.how()
+        )
 
     def some(self, index: Any) -> "MemoryRows":
         """The rows that an index selects."""
@@ -247,19 +256,21 @@ def block_by_block(fn: Callable[..., S], block: Block, *args: Any) -> S:
     return MemoryRows(*block, missing=True).reduce(fn, *args)
 
 
-def pass_edges(X: Any, work: int, square: bool = False) -> Any:
+def pass_edges(X: Any, work: int, square: bool = False, light: int = 0) -> Any:
     """Rows at which the pieces of a compiled pass begin and end; `work` says how dear a number of X is.
 
     A piece takes about a third of a millisecond or, of many rows, up to some ten. If the result is `square`, with a
-    number for each pair of columns, a piece has so many rows that it is not larger.
+    number for each pair of columns, a piece has so many rows that it is not larger. If it is `light`, just so many
+    numbers for each column, there are more pieces.
     """
     n, p = X.shape
     if is_sparse(X):
         number = min(max(X.nnz // PIECE_ENTRIES, 1), SPARSE_PIECES)
     else:
-        tasks = n * max(p, 1) * work // TASK + 1
-        number = min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), n // max(64, square * work * p) + 1)
-    return np.linspace(0, n, number + 1).astype(np.int64)
+        task, most = (LIGHT_TASK, MOST_LIGHT) if light else (TASK, MOST_TASKS)
+        tasks, longest = n * max(p, 1) * work // task + 1, MOST_TASKS * TASK // task
+        number = min(max(min(tasks, most), tasks // longest), n // max(64, 64 * light, square * work * p) + 1)
+    return n * np.arange(number + 1) // number
 
 
 def _cut(X: Any) -> list[list[int]]:
@@ -312,8 +323,10 @@ class _Part:
 def finite_sum(X: Any) -> bool:
     """Whether the sum of all entries is finite, which implies that all entries are; large arrays use all threads."""
     data = X.data if is_sparse(X) else X
-    parts = [data] if is_tensor(data) else np.array_split(data, min(max(data.size // PIECE_ENTRIES, 1), PIECES))
     with np.errstate(all="ignore"):
+        if is_tensor(data) or data.size < 2 * PIECE_ENTRIES:
+            return all_finite(data.sum())
+        parts = np.array_split(data, min(data.size // PIECE_ENTRIES, PIECES))
         return all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
 
 
@@ -340,6 +353,12 @@ def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
     if not finite_sum(X) and np.isinf(X.data if is_sparse(X) else X).any():
         where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
         raise InputError(f"Input X contains infinity or a value too large for its type, in {listed(where, names)}.")
+
+
+def require_finite(X: Any, names: Sequence[str] | None) -> None:
+    """Refuse rows with NaN or infinite values, and name their columns."""
+    if not finite_sum(X):
+        refuse_non_finite(X, names)
 
 
 def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:
