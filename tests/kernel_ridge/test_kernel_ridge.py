@@ -11,7 +11,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from didact.core.errors import InputError, ParameterError
 from didact.kernel_ridge import KernelRidge
-from didact.kernels import RBF, Linear, Polynomial, White
+from didact.kernels import RBF, Linear, Polynomial, StringSpectrum, White
 
 
 def without_address(value):
@@ -108,3 +108,12 @@ def test_bad_input_is_refused_in_a_sentence():
         KernelRidge(alphas=[0.0, 1.0]).fit(X, Y)
     with pytest.raises(InputError, match="NaN"):
         KernelRidge(kernel=Linear()).fit(np.where(X > 2, np.nan, X), Y)
+
+
+@pytest.mark.parametrize("more", [{}, {"alphas": (0.01, 0.1, 1.0)}])
+def test_kernels_of_strings(more):
+    X, y = ["abcabc", "abdabd", "xyzxyz", "xywxyw", "abcabd"], np.array([0.0, 0.5, 1.0, 1.0, 0.0])
+    kernel = StringSpectrum(2, True)
+    model = KernelRidge(kernel=kernel, alpha=0.1, **more).fit(X, y)
+    K = kernel(np.array(X))
+    np.testing.assert_allclose(model.predict(X), K @ np.linalg.solve(K + model.alpha_ * np.eye(5), y), atol=1e-12)

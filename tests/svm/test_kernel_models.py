@@ -90,6 +90,33 @@ def test_the_gradient_in_the_features_is_zero(y, direct, monkeypatch):
     np.testing.assert_allclose(residual.sum(axis=0), 0.0, atol=1e-7)
 
 
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(1, 1.0, 0.0)], ids=["linear", "a power of one"])
+def test_weights_of_seven_orders_and_a_singular_gram_matrix_are_no_trouble(kernel):
+    """The constants hardly curve the objective, and n − rank directions of the coefficients not at all."""
+    rows, weight = 20.0 * X + 5.0, np.array([1e3, 1e-4, 1e-4])[THREE]
+    model = KernelLogisticRegression(C=0.5, kernel=kernel, tol=1e-9).fit(rows, THREE, weight)
+    residual = weight[:, None] * ((THREE[:, None] == np.arange(3)) - model.predict_proba(rows))
+    gap = spread(model) / 0.5 - residual
+    slopes = np.linalg.norm(rows.T @ gap)
+    rounding = len(X) * np.finfo(float).eps * (np.sqrt(kernel.diagonal(rows)) @ np.abs(gap)).sum()
+    assert slopes <= 1e-9 * weight.sum() + rounding
+    np.testing.assert_allclose(residual.sum(axis=0), 0.0, atol=1e-9 * weight.sum())
+
+
+@pytest.mark.parametrize("model", [KernelLogisticRegression(tol=1e-10), LSSVC()], ids=["logistic", "least squares"])
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_the_linear_kernel_sees_rows_about_their_mean(model, y):
+    """A shift by c costs the digits of c; the Gram matrix of rows as they are would lose those of c²."""
+    shift, weight = np.array([0.0, 2.0**23, -(2.0**23)]), W.astype(float)
+    model = model.set_params(kernel="linear", C=3.0)
+    near = model.fit(X, y, weight).decision_function(X)
+    far = model.fit(X + shift, y, weight)
+    np.testing.assert_allclose(far.dual_coef_.sum(axis=1), 0.0, atol=1e-11)
+    assert weight[far.support_].all()
+    rounding = len(X) * np.finfo(float).eps * 2.0**23 * np.abs(far.dual_coef_).sum() * np.abs(X).max()
+    np.testing.assert_allclose(far.decision_function(X + shift), near, atol=rounding)
+
+
 def test_weights_are_repetitions():
     twice = np.repeat(X, W, axis=0), np.repeat(THREE, W)
     for model in (LSSVC(kernel=RBF(1.0)), KernelLogisticRegression(kernel=RBF(1.0), tol=1e-10)):

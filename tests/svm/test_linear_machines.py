@@ -5,11 +5,18 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn import svm
-from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.gram.dual_descent import box_of_classes, box_of_targets, descend_rows, dual_value, row_squares
+from didact.engines.gram.dual_descent import (
+    box_of_classes,
+    box_of_targets,
+    descend_classes,
+    descend_rows,
+    dual_value,
+    row_squares,
+)
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.svm import SVC, LinearSVC, LinearSVR
 
@@ -98,6 +105,33 @@ def test_all_classes_jointly_agree_with_scikit_learn(labels):
     theirs = svm.LinearSVC(tol=1e-6, max_iter=1_000_000, **how).fit(X, labels)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("tol", [1e-1, 1e-4, 1e-8])
+def test_all_classes_jointly_have_no_duality_gap(form, tol):
+    """½‖W‖² + C Σ max_c(1[c ≠ y] + z_c − z_y) is that of the dual, as near as the violation of each row allows.
+
+    Rows and classes that are left out are looked at again before the end, so that the bound holds for all of them. At
+    the default limit, which counts passes over all rows, digits are separated to the end.
+    """
+    digits, codes = load_digits(return_X_y=True)
+    A, codes, C = digits[:400] / 16.0, codes[:400], 0.3
+    rows = form(A)
+    parts = [rows] if form is np.asarray else [rows.data, rows.indices, rows.indptr]
+    for part in parts:
+        part.flags.writeable = False
+    design = Dense(*parts) if form is np.asarray else Sparse(*parts)
+    found = descend_classes(rows, design, row_squares(A, 1.0), codes, np.full(400, C), 1.0, tol, 1000)
+    assert found.converged
+    W, beta, own = found.x, found.multipliers, (np.arange(400), codes)
+    np.testing.assert_allclose(np.column_stack([A, np.ones(400)]).T @ beta, W, atol=1e-9)
+    np.testing.assert_allclose(beta.sum(axis=1), 0.0, atol=1e-12)
+    assert (beta <= C * (np.arange(10) == codes[:, None]) + 1e-15).all()
+    slack = A @ W[:-1] + W[-1]
+    slack = (slack + (np.arange(10) != codes[:, None]) - slack[own][:, None]).max(axis=1)
+    gap = 0.5 * (W * W).sum() + C * slack.sum() + found.value
+    assert -1e-9 < gap <= 400 * C * tol * 5  # a row's gap is at most C times its violation when it was looked at
 
 
 @pytest.mark.parametrize("loss", LOSSES[2:])

@@ -77,11 +77,6 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         attr("kernel_", "kernel or callable", "The kernel."),
     ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "Nystroem":
         """Draw landmarks from the rows."""
         rows = self._rows(X, target="none")
@@ -110,5 +105,4 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def transform(self, X: Any) -> Any:
         """The features (n, n_components) of each row."""
-        self._after_fit()
-        return self._map_rows(X, features_of, self.feature_map())
+        return self._after_fit()._map_rows(X, features_of, self.feature_map())

@@ -97,5 +97,4 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def transform(self, X: Any) -> Any:
         """The features (n, n_components) of each row."""
-        self._after_fit()
-        return self._map_rows(X, features_of, self.feature_map())
+        return self._after_fit()._map_rows(X, features_of, self.feature_map())

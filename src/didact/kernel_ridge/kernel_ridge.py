@@ -21,17 +21,18 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, namespace, row_weights, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import approximation_param, chosen_map, feature_rows, n_components_param
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
-from didact.engines.gram.rows import images
+from didact.engines.gram.rows import images, is_text, rows_or_strings
 from didact.engines.gram.systems import own_gram
+from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import Moments, Sums, moments
 
 TINY = 1e-300
@@ -76,18 +77,16 @@ class Path(NamedTuple):
 def leave_one_out(K: Array, Y: Array, w: Array, alphas: Array) -> Path:
     """The whole path from one decomposition."""
     root = np.sqrt(w)
-    values, Q = linalg.eigh(root[:, None] * K * root, check_finite=False)
+    values, Q = linalg.eigh((root[:, None] * K * root).T, overwrite_a=True, check_finite=False, driver="evd")
     values = np.where(values > SINGULAR * len(values) * abs(values).max(initial=0.0), values, 0.0)
+    shifted = values[:, None] + alphas
+    inverses = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted > 0)
     T = Q.T @ (root[:, None] * Y)
-    squares, coefs, errors = Q * Q, [], []
-    counts = w > 0
-    for a in alphas:
-        inverse = np.divide(1.0, values + a, out=np.zeros_like(values), where=values + a > 0)
-        coefs.append(root[:, None] * (Q @ (inverse[:, None] * T)))
-        leverage = w * (squares @ inverse)
-        residual = np.divide(coefs[-1], leverage[:, None], out=np.zeros_like(Y), where=counts[:, None])
-        errors.append(w @ residual**2 / w.sum())
-    return Path(coefs, np.stack(errors))
+    coefs = root[:, None, None] * np.tensordot(Q, inverses[:, :, None] * T[:, None, :], 1)  # (n, λ, targets)
+    np.multiply(Q, Q, out=Q)
+    leverage = w[:, None] * (Q @ inverses)
+    residuals = np.divide(coefs, leverage[:, :, None], out=np.zeros_like(coefs), where=(w > 0)[:, None, None])
+    return Path(list(np.moveaxis(coefs, 1, 0)), np.einsum("i,ilt->lt", w, residuals**2) / w.sum())
 
 
 def ridge_weights(S: Moments, alpha: Array) -> Array:
@@ -114,7 +113,7 @@ def left_out(block: Block, Q: Array, inverses: Array, targets: Array) -> Sums:
 
 def leave_one_out_features(S: Moments, rows: Rows, alphas: Array) -> Path:
     """The whole path on features: one decomposition of their matrix, and one pass for the errors of all λ."""
-    values, Q = linalg.eigh(S.xx, check_finite=False)
+    values, Q = linalg.eigh(S.xx, check_finite=False, driver="evd")
     inverses = 1.0 / (np.maximum(values, 0.0)[:, None] + alphas)
     targets = Q.T @ S.xy
     weight, errors = rows.reduce(left_out, Q, inverses, targets).parts
@@ -183,10 +182,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     n_components: int = n_components_param()
     random_state: Any = param(None, random_state, "Draws the features of an approximation.")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
+        read = rows_or_strings if isinstance(self.kernel, Kernel) else Estimator._rows
+        return read(self, X, y, sample_weight, **how)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
         """Solve for the coefficients of the rows."""
@@ -203,11 +201,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     def _exact(self, rows: Rows) -> tuple[Array, Any]:
         """Coefficients of all rows, and these."""
         X, y, w, *_ = rows.whole()
-        if not finite_sum(X):
-            refuse_non_finite(X, rows.names)
+        if not is_text(X):
+            require_finite(X, rows.names)
         K = self._gram(X)
         Y = y if y.ndim == 2 else y[:, None]
-        w = np.ones(X.shape[0]) if w is None else to_numpy(w).astype(np.float64)
+        w = row_weights(w, X.shape[0])
         if self.alphas is not None:
             path = partial(leave_one_out, to_numpy(K).astype(np.float64), to_numpy(Y).astype(np.float64), w)
             coef = self._chosen(path, Y.shape[1])
@@ -235,7 +233,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         if self.kernel_ == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"A precomputed kernel is square; X has shape {tuple(X.shape)}.")
-            return X.toarray() if is_sparse(X) else X
+            return as_dense(X)
         return own_gram(self.kernel_, X)
 
     def _chosen(self, path: Callable[[Array], Path], targets: int) -> Array:
@@ -251,8 +249,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """f(x) of each row."""
-        self._after_fit()
-        return self._map_rows(X, values_at, self.kernel_, self.X_fit_, self.dual_coef_)
+        return self._after_fit()._map_rows(X, values_at, self.kernel_, self.X_fit_, self.dual_coef_)
 
 
 def penalties(alpha: Any, targets: int) -> Array:
@@ -270,10 +267,10 @@ def penalties(alpha: Any, targets: int) -> Array:
 def values_at(X: AnyArray, kernel: Any, rows: Any, coef: Array) -> AnyArray:
     """Σ c_i k(x, x_i)."""
     if isinstance(kernel, str):
-        found = (X.toarray() if is_sparse(X) else to_numpy(X)) @ coef
+        found = to_numpy(as_dense(X)) @ coef
     else:
         if is_sparse(rows) != is_sparse(X):
-            X, rows = (M.toarray() if is_sparse(M) else M for M in (X, rows))
+            X, rows = (as_dense(M) for M in (X, rows))
         found = images(kernel, X, like(rows, X), coef)
     return like(np.asarray(found).astype(float_type(X)), X)
 

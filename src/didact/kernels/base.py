@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.parts.noun import Noun
@@ -148,7 +148,7 @@ def as_rows(X: Any) -> AnyArray:
 def inner_products(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
     """x_i · z_j as a dense matrix."""
     product = X @ (X if Z is None else Z).T
-    return product.toarray() if is_sparse(product) else product
+    return as_dense(product)
 
 
 def squares(X: AnyArray) -> AnyArray:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from didact.core.backend import is_sparse, namespace
+from didact.core.backend import as_dense, namespace
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel
 
@@ -24,9 +24,9 @@ class Cosines(Kernel, NamedTuple("Cosines", [("scale", float)])):
         """The features of rows X for vectors Z, whose last column holds b."""
         if Z is None:
             raise TypeError("Cosines are features of rows for given vectors: call them with both.")
-        V: Any = Z.toarray() if is_sparse(Z) else Z
+        V: Any = as_dense(Z)
         angles = X @ V[:, :-1].T
-        angles = (angles.toarray() if is_sparse(angles) else angles) + V[:, -1]
+        angles = as_dense(angles) + V[:, -1]
         return self.scale * namespace(angles).cos(angles)
 
     def diagonal(self, X: AnyArray, same: bool = True) -> Array:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Traced, constant_like
@@ -70,7 +70,7 @@ class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float),
         return ("width", "period")
 
     def _turns(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        X, Z = _plain_or_tensor(X), None if Z is None else _plain_or_tensor(Z)
+        X, Z = as_dense(X), None if Z is None else as_dense(Z)
         return squared_distances(X, Z) ** 0.5 * (pi / self.period)
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
@@ -113,9 +113,5 @@ class Function(Kernel, NamedTuple("Function", [("function", Any)])):
         return like(np.array([float(self.gram(X[k : k + 1])[0, 0]) for k in range(len(X))]), X)
 
 
-def _plain_or_tensor(X: AnyArray) -> AnyArray:
-    return X.toarray() if is_sparse(X) else X
-
-
 def _plain(X: AnyArray) -> AnyArray:
-    return to_numpy(X) if is_tensor(X) else _plain_or_tensor(X)
+    return to_numpy(X) if is_tensor(X) else as_dense(X)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import kv
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray
 from didact.kernels.base import Kernel, Traced, constant_like, inner_products, maximum, squares
@@ -116,7 +116,7 @@ class Radial(Kernel):
 
     def _dense(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
         """Dense rows in widths, about a mean."""
-        U, V = self._in_widths(*(M.toarray() if is_sparse(M) else M for M in (X, Z)))  # type: ignore[union-attr]
+        U, V = self._in_widths(*(as_dense(M) for M in (X, Z)))
         centre = namespace(U).mean(U if V is None else V, axis=0)
         return U - centre, None if V is None else V - centre
 
@@ -264,7 +264,7 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
         return ("width",)
 
     def _apart(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        U, V = (in_widths(A.toarray() if is_sparse(A) else A, self.width) for A in (X, X if Z is None else Z))
+        U, V = (in_widths(as_dense(A), self.width) for A in (X, X if Z is None else Z))
         if is_tensor(U):
             return namespace(U).cdist(U, V, p=1.0)
         return cdist(U, V, "cityblock").astype(U.dtype, copy=False)
@@ -284,7 +284,7 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
         K = namespace(D).exp(-D)
         if not isinstance(self.width, tuple):
             return [K * D]
-        U, V = (in_widths(A.toarray() if is_sparse(A) else A, self.width) for A in (X, X if Z is None else Z))
+        U, V = (in_widths(as_dense(A), self.width) for A in (X, X if Z is None else Z))
         return [K * abs(U[:, j, None] - V[None, :, j]) for j in range(U.shape[1])]
 
 
@@ -310,7 +310,7 @@ class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", floa
     def _sines(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
         """Σ sin²(a − b) = (p − Σ cos 2a cos 2b − Σ sin 2a sin 2b)/2, with a = πx/period."""
         xp = namespace(X)
-        X, Z = (A.toarray() if is_sparse(A) else A for A in (X, X if Z is None else Z))
+        X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
         a, b = (2.0 * pi / self.period) * X, (2.0 * pi / self.period) * Z
         S = (X.shape[1] - xp.cos(a) @ xp.cos(b).T - xp.sin(a) @ xp.sin(b).T) / 2.0
         return maximum(S, 0.0)
@@ -327,7 +327,7 @@ class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", floa
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂K/∂log w = 4KS/w²; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
         xp, S, K = namespace(X), self._sines(X, Z), self.gram(X, Z)
-        X, Z = (A.toarray() if is_sparse(A) else A for A in (X, X if Z is None else Z))
+        X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
         turn = 0.0 * S
         for j in range(X.shape[1]):
             a = (pi / self.period) * (X[:, j, None] - Z[None, :, j])

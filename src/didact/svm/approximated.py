@@ -65,14 +65,14 @@ def fit_classes(model: Any, rows: Rows, X: Any, y: Any) -> Any:
     else:
         tasks = list(combinations(range(number), 2))
     found = []
-    with FitProgress(model, None, X=X, y=y) as progress:
+    with FitProgress(model, None, X=X, y=y, seconds=model.time_limit) as progress:
         for i, j in tasks:
             weight = float(weights[i] + weights[j] if j >= 0 else weights.sum())
             if weight == 0.0:
                 raise InputError("A pair of classes has no weight: drop their rows, or give them weights.")
             part = mapped.prepared(one_side, i, j)
             found.append(fit_rounded(part, RoundedHinge, weight, *_how(model), progress.report))
-    _store(model, features, found, rows)
+    _store(model, features, found, rows, progress.late)
     model.n_support_ = np.zeros(number, np.int32)
     model.n_iter_ = np.array([one.n_iter for one in found], np.int32)
     lengths = [max(float(np.linalg.norm(one.weights)), float(np.finfo(float).tiny)) for one in found]
@@ -89,7 +89,7 @@ def fit_targets(model: Any, rows: Rows, X: Any, y: Any) -> Any:
     features = features_for(model, rows)
     mapped = feature_rows(rows, features)
     found = []
-    with FitProgress(model, None, X=X, y=y) as progress:
+    with FitProgress(model, None, X=X, y=y, seconds=model.time_limit) as progress:
         for k, unit in enumerate(units.tolist()):
             part = mapped.prepared(one_target, k) if rows.y_ndim == 2 else mapped
             unit = unit if unit > 0 else 1.0
@@ -98,7 +98,7 @@ def fit_targets(model: Any, rows: Rows, X: Any, y: Any) -> Any:
                 return RoundedInsensitive(float(model.epsilon), width * unit)
 
             found.append(fit_rounded(part, loss, float(weight), *_how(model), progress.report))
-    _store(model, features, found, rows)
+    _store(model, features, found, rows, progress.late)
     model.n_support_ = np.zeros(1, np.int32)
     model.n_iter_ = int(max(one.n_iter for one in found))
     return model
@@ -109,7 +109,7 @@ def _how(model: Any) -> tuple[float, float, int]:
     return float(model.C), float(model.tol), 1000 if model.max_iter < 0 else max(int(model.max_iter), 1)
 
 
-def _store(model: Any, features: FeatureMap, found: list[Primal], rows: Rows) -> None:
+def _store(model: Any, features: FeatureMap, found: list[Primal], rows: Rows, late: bool) -> None:
     """Coefficients of landmarks or cosines, and how the solver ended."""
     dtype = float_type(rows)
     coef = features.coefficients(np.stack([one.weights for one in found], axis=1))
@@ -121,11 +121,12 @@ def _store(model: Any, features: FeatureMap, found: list[Primal], rows: Rows) ->
     model.intercept_ = np.array([one.constant for one in found], dtype)
     model.shape_fit_ = (-1 if rows.n_rows is None else rows.n_rows, rows.n_features)
     model.kkt_residual_ = max(one.gap for one in found)
-    bad = [one for one in found if not one.converged]
+    over = late and any(one.status == "stopped" for one in found)
+    bad = [one._replace(status="time limit") if over else one for one in found if not one.converged]
     model.fit_status_ = int(bool(bad))
     if bad and bad[0].status not in ("stopped", "no progress"):
         warn_convergence(
             model,
             f"the gradient is still {model.kkt_residual_:.2g} ({bad[0].status}), more than tol = {model.tol:g}: raise "
-            "max_iter, or scale the columns of X.",
+            "max_iter or time_limit, or scale the columns of X.",
         )

@@ -1,24 +1,25 @@
 """Base of the support vector machines: the kernel that parameters name, limits of the solver, values at new rows."""
 
+import time
 import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, rows_at, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, above_or_infinite, at_least, attr, is_bool, is_callable, one_of, param, whole
-from didact.core.rows import MemoryRows, Rows
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows import Rows
+from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block
+from didact.engines.gram.pairwise import pairwise_kernel
+from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, rows_or_strings
 from didact.engines.gram.smo import Search, Solved
-from didact.kernels import RBF, Constant, Kernel, Linear, Polynomial, Sigmoid, is_positive_semidefinite
-from didact.kernels.radial import spread_of_rows, width_of_gamma
-from didact.kernels.strings import as_strings
+from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
+from didact.kernels.radial import spread_of_rows
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
@@ -52,26 +53,6 @@ def coef0_param() -> Any:
     return param(0.0, Real, "The constant of 'poly' and 'sigmoid'.")
 
 
-def tol_param() -> Any:
-    """The parameter `tol`."""
-    return param(1e-3, above(0), "The largest violation of the optimality conditions that is allowed.")
-
-
-def shrinking_param() -> Any:
-    """The parameter `shrinking`."""
-    return param(True, is_bool, "Whether rows that stay at their bounds are left out for a time; a matter of speed.")
-
-
-def cache_size_param() -> Any:
-    """The parameter `cache_size`."""
-    return param(200.0, above(0), "Megabytes for rows of the Gram matrix.")
-
-
-def max_iter_param() -> Any:
-    """The parameter `max_iter`."""
-    return param(-1, whole(-1), "The most steps on pairs of variables; −1: no limit.")
-
-
 def time_limit_param() -> Any:
     """The parameter `time_limit`."""
     return param(np.inf, above_or_infinite(0), "Seconds after which the fit ends with what it has, and a warning.")
@@ -92,40 +73,8 @@ def chosen_kernel(kernel: Any, gamma: Any, degree: int, coef0: float, X: AnyArra
     if isinstance(gamma, str):
         scaled = gamma == "scale" and kernel in ("poly", "rbf", "sigmoid")
         gamma = gamma_of_spread(X, w, names) if scaled else 1.0 / X.shape[1]
-    if kernel == "linear":
-        return Linear(), gamma
-    if kernel == "poly":
-        return Polynomial(degree, gamma, coef0), gamma
-    if kernel == "rbf":
-        return (RBF(width_of_gamma(gamma)) if gamma > 0 else Constant()), gamma
-    return (Sigmoid(gamma, coef0) if kernel == "sigmoid" else kernel), gamma
-
-
-def reads_strings(kernel: Any, X: Any) -> bool:
-    """Whether rows are strings: those of a kernel of strings, or what is brought to a function of the user's."""
-    if isinstance(kernel, Kernel):
-        return not kernel.takes_vectors()
-    return callable(kernel) and isinstance(X, (list, tuple, np.ndarray)) and len(X) > 0 and isinstance(X[0], str)
-
-
-def rows_or_strings(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    *,
-    target: str = "numeric",
-    reset: bool = True,
-    categories: Any = None,
-    **beside: Any,
-) -> Rows:
-    """The data of a kernel model; for a kernel of strings a column of them."""
-    how: dict[str, Any] = {"target": target, "reset": reset, "categories": categories, **beside}
-    if not reads_strings(model.kernel, X):
-        return Estimator._rows(model, X, y, sample_weight, **how)
-    texts = np.asarray(as_strings(X), str).reshape(-1, 1)
-    rows = Estimator._rows(model, np.zeros(texts.shape), y, sample_weight, **how).whole()
-    return MemoryRows(texts, *rows[1:], missing=True)
+    named = isinstance(kernel, str)
+    return pairwise_kernel(kernel, gamma, degree, coef0, None, X.shape[1]) if named else kernel, gamma
 
 
 TOLERANCE = "At the default tolerance two fits of one problem agree to 1e-3, not to rounding."
@@ -154,9 +103,20 @@ class _KernelMachine(Estimator):
         attr("n_iter_", "int or (n_decisions,)", "Steps on pairs of variables."),
     ]
 
+    kernel: Any = kernel_param()
+    degree: int = degree_param()
+    gamma: Any = gamma_param()
+    coef0: float = coef0_param()
+    tol: float = param(1e-3, above(0), "The largest violation of the optimality conditions that is allowed.")
+    shrinking: bool = param(
+        True, is_bool, "Whether rows that stay at their bounds are left out for a time; a matter of speed."
+    )
+    cache_size: float = param(200.0, above(0), "Megabytes for rows of the Gram matrix.")
+    max_iter: int = param(-1, whole(-1), "The most steps on pairs; −1: no limit while there is progress.")
+    time_limit: float = time_limit_param()
+
     def __sklearn_tags__(self: Any) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed" and not callable(self.kernel)
         return tags
 
@@ -166,19 +126,14 @@ class _KernelMachine(Estimator):
         """X, y and weights of all rows, and the kernel."""
         X, y, w, *_ = rows.whole()
         text = is_text(X)
-        if not text and not finite_sum(X):
-            refuse_non_finite(X, rows.names)
+        if not text:
+            require_finite(X, rows.names)
         self.shape_fit_ = tuple(X.shape)
         self._dtype = float_type(X)
         if not text and not is_tensor(X):
             X = X.astype(np.float64, copy=False)
         if self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise InputError(
-                    f"X should be a square kernel matrix: it has {X.shape[0]} rows and {X.shape[1]} columns. A "
-                    "precomputed kernel needs a value for every pair of fitted rows."
-                )
-            X = np.asarray(to_numpy(dense(X)), np.float64)
+            X = square_kernel(X)
             refuse_asymmetric(X)
             self.kernel_ = "precomputed"
             self._gamma = 1.0
@@ -191,7 +146,7 @@ class _KernelMachine(Estimator):
         return Search(
             tol=self.tol,
             max_iter=self.max_iter,
-            seconds=self.time_limit,
+            deadline=time.monotonic() + self.time_limit,
             cache_size=self.cache_size,
             shrinking=self.shrinking,
         )
@@ -203,7 +158,7 @@ class _KernelMachine(Estimator):
         if self.kernel == "precomputed":
             self.support_vectors_ = np.empty((0, 0))
         else:
-            chosen = X[support.tolist()] if is_tensor(X) else X[support]
+            chosen = rows_at(X, support)
             kept = to_numpy(chosen) if is_tensor(X) else chosen
             self.support_vectors_ = kept if is_text(kept) else kept.astype(self._dtype, copy=False)
         if not isinstance(self.kernel_, (RBF, Linear)):
@@ -220,7 +175,7 @@ class _KernelMachine(Estimator):
 
     def _weights(self: Any) -> tuple[Array, Array]:
         """Coefficients of the support vectors for each decision (n_SV, n_decisions), and the constants."""
-        return dense(self.dual_coef_).T, self.intercept_
+        return as_dense(self.dual_coef_).T, self.intercept_
 
     @property
     def coef_(self: Any) -> AnyArray:
@@ -250,11 +205,6 @@ class _KernelMachine(Estimator):
             )
 
 
-def dense(X: AnyArray) -> AnyArray:
-    """A sparse matrix as an array; others as they are."""
-    return X.toarray() if is_sparse(X) else X
-
-
 def typical_value(kernel: Any, X: AnyArray) -> float:
     """The mean of k(x, x), in which α is measured."""
     if isinstance(kernel, GivenGram):
@@ -264,6 +214,16 @@ def typical_value(kernel: Any, X: AnyArray) -> float:
     else:
         values = np.diag(to_numpy(kernel_block(kernel, X[:SOME], X[:SOME])))
     return max(float(np.abs(values).mean()), np.finfo(float).tiny)
+
+
+def square_kernel(X: AnyArray) -> Array:
+    """A Gram matrix of the fitted rows as an array, once it is square."""
+    if X.shape[0] != X.shape[1]:
+        raise InputError(
+            f"X should be a square kernel matrix: it has {X.shape[0]} rows and {X.shape[1]} columns. A precomputed "
+            "kernel needs a value for every pair of fitted rows."
+        )
+    return np.asarray(to_numpy(as_dense(X)), np.float64)
 
 
 def refuse_asymmetric(K: Array) -> None:
@@ -281,7 +241,7 @@ def refuse_asymmetric(K: Array) -> None:
 def values_at(X: AnyArray, kernel: Any, support: Array, vectors: Any, coef: Array, constant: Any) -> AnyArray:
     """Σ_i coef_i k(x, x_i) + constant of each row, for one set of coefficients or several."""
     if isinstance(kernel, str):
-        found = to_numpy(dense(X))[:, support] @ coef
+        found = to_numpy(as_dense(X))[:, support] @ coef
     elif len(coef) == 0:
         found = np.zeros((X.shape[0], *coef.shape[1:]))
     elif isinstance(kernel, Linear):

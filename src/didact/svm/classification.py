@@ -23,38 +23,19 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from didact.core.backend import is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, like, namespace, row_weights, rows_at, to_numpy
 from didact.core.compat import deprecated
 from didact.core.errors import InputError
 from didact.core.parameters import above_or_infinite, attr, is_bool, none, one_of, param, random_state
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.rows import GivenGram, images
-from didact.engines.gram.smo import AT_ROUNDING, Dual, Search, Solved, solve_dual
+from didact.engines.gram.smo import NO_PROGRESS, Dual, Search, Solved, solve_dual
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.approximated import fit_classes
-from didact.svm.base import (
-    HARD,
-    SKIPS,
-    WEIGHTS_ARE_C,
-    _KernelMachine,
-    cache_size_param,
-    coef0_param,
-    degree_param,
-    dense,
-    first_of_the_largest,
-    gamma_param,
-    kernel_param,
-    max_iter_param,
-    shrinking_param,
-    time_limit_param,
-    tol_param,
-    typical_value,
-    values_at,
-)
+from didact.svm.base import HARD, SKIPS, WEIGHTS_ARE_C, _KernelMachine, first_of_the_largest, typical_value, values_at
 from didact.svm.calibration import folds, probabilities, sigmoid
 from didact.svm.pairs import arranged, by_class, spread, votes
 
@@ -85,7 +66,7 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
     sign = np.where(task.positive, 1.0, -1.0)
     n, whole = len(sign), len(task.rows) == X.shape[0]
     hard = not np.isfinite(bound).all()
-    part: Any = X if whole else (X[task.rows.tolist()] if is_tensor(X) else X[task.rows])
+    part: Any = X if whole else rows_at(X, task.rows)
     if isinstance(kernel, GivenGram) and not whole:
         part = kernel.K[np.ix_(task.rows, task.rows)]
         kernel = GivenGram(part)
@@ -94,7 +75,7 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
         bound = np.minimum(bound, most)
     dual = Dual(row=np.arange(n), sign=sign, linear=-np.ones(n), bound=bound, start=np.zeros(n))
     solved = solve_dual(kernel, part, dual, how, report)
-    if hard and ((solved.alpha >= most).any() or (solved.status == AT_ROUNDING and separates(sign, solved) <= 0.0)):
+    if hard and ((solved.alpha >= most).any() or (solved.status == NO_PROGRESS and separates(sign, solved) <= 0.0)):
         raise InputError(
             "The classes cannot be separated by this kernel, so there is no hard margin (C=inf): use a finite C, or "
             "another kernel."
@@ -146,7 +127,6 @@ class SVC(ClassifierMixin, _KernelMachine):
         "check_fit_idempotent:kernel=poly": "Columns near 100 make values near 1e11: a tol of 1e-9 is below rounding.",
     }
     _attrs = [
-        attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("class_weight_", "(n_classes,)", "The factor of C of each class."),
         attr("n_support_", "(n_classes,)", "Number of support vectors of each class."),
         attr(
@@ -176,15 +156,6 @@ class SVC(ClassifierMixin, _KernelMachine):
     )
     random_state: Any = param(None, random_state, "Draws the folds of `probability`, and features.")
     strategy: str = param("ovo", one_of("ovo", "ovr"), "Whether pairs of classes are separated, or each from the rest.")
-    kernel: Any = kernel_param()
-    degree: int = degree_param()
-    gamma: Any = gamma_param()
-    coef0: float = coef0_param()
-    shrinking: bool = shrinking_param()
-    tol: float = tol_param()
-    cache_size: float = cache_size_param()
-    max_iter: int = max_iter_param()
-    time_limit: float = time_limit_param()
     approximation: Any = approximation_param()
     n_components: int = n_components_param()
 
@@ -197,16 +168,16 @@ class SVC(ClassifierMixin, _KernelMachine):
         codes, w, bound = self._priced(y, w)
         tasks = tasks_of(codes, len(self.classes_), bound > 0, self.strategy)
         with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
-            how = self._search(), progress.report if len(tasks) == 1 else None
-            solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], *how), tasks)
+            how = self._search()
+            solved = progress.each(lambda t, report: separate(kernel, X, t, bound[t.rows], how, report), tasks)
         self._store(X, codes, tasks, solved)
-        self._calibrate(kernel, X, codes, bound, w)
+        self._calibrate(kernel, X, codes, bound, w, how)
         return self
 
     def _priced(self, y: Any, w: Any) -> tuple[Array, Array, Array]:
         """Codes of the labels, weights, and the bound of α of each row."""
         self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
-        w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64)
+        w = row_weights(w, len(codes))
         counts = np.bincount(codes, w, len(self.classes_))
         if (counts > 0).sum() < 2:
             raise InputError(f"SVC needs at least two classes with weight; y has {int((counts > 0).sum())} class.")
@@ -214,7 +185,7 @@ class SVC(ClassifierMixin, _KernelMachine):
         self.class_weight_ = np.ones(len(counts)) if factors is None else factors
         return codes, w, np.where(w > 0, np.where(w > 0, w, 1.0) * self.class_weight_[codes] * self.C, 0.0)
 
-    def _calibrate(self, kernel: Any, X: AnyArray, codes: Array, bound: Array, w: Array) -> None:
+    def _calibrate(self, kernel: Any, X: AnyArray, codes: Array, bound: Array, w: Array, how: Search) -> None:
         """A and B of the sigmoid of every decision, from values of rows that were held out."""
         self.probA_ = self.probB_ = np.empty(0)
         if self.probability != "deprecated":
@@ -228,19 +199,19 @@ class SVC(ClassifierMixin, _KernelMachine):
             values = np.empty(len(task.rows))
             for train, test in folds(task.positive.astype(int), FOLDS, seed):
                 part = Task(task.rows[train], task.positive[train])
-                values[test] = self._held_out(kernel, X, part, bound, task.rows[test])
+                values[test] = self._held_out(kernel, X, part, bound, task.rows[test], how)
             found.append(sigmoid(values, task.positive, w[task.rows]))
         self.probA_, self.probB_ = np.array(found).T
 
-    def _held_out(self, kernel: Any, X: AnyArray, part: Task, bound: Array, rows: Array) -> Array:
+    def _held_out(self, kernel: Any, X: AnyArray, part: Task, bound: Array, rows: Array, how: Search) -> Array:
         """Decision values of held-out rows from a fit to others; the sign of the only class if there is one alone."""
         if part.positive.all() or not part.positive.any():
             return np.full(len(rows), 1.0 if part.positive.all() else -1.0)
-        one = separate(kernel, X, part, bound[part.rows], self._search())
+        one = separate(kernel, X, part, bound[part.rows], how)
         beta = np.where(part.positive, 1.0, -1.0) * one.alpha
         if isinstance(kernel, GivenGram):
             return np.asarray(kernel.K[np.ix_(rows, part.rows)] @ beta - one.rho)
-        held, seen = (X[r.tolist()] if is_tensor(X) else X[r] for r in (rows, part.rows[one.alpha > 0]))
+        held, seen = (rows_at(X, r) for r in (rows, part.rows[one.alpha > 0]))
         return images(kernel, held, seen, beta[one.alpha > 0]) - one.rho
 
     def _store(self, X: AnyArray, codes: Array, tasks: list[Task], solved: list[Solved]) -> None:
@@ -268,7 +239,7 @@ class SVC(ClassifierMixin, _KernelMachine):
         if self.approximation is not None:
             return super()._weights()
         codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
-        return spread(dense(self.dual_coef_), codes, len(self.classes_), self.strategy), self.intercept_
+        return spread(as_dense(self.dual_coef_), codes, len(self.classes_), self.strategy), self.intercept_
 
     def _sums(self) -> tuple[Any, ...]:
         """Arguments of `values_at` after X."""

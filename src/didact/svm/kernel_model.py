@@ -4,19 +4,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, row_weights, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import attr, param, random_state
+from didact.core.parameters import attr, is_precomputed, param, random_state
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import stacked
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param
 from didact.engines.gram.online import FeatureSpace, FunctionSpace, TableSpace, row_space
-from didact.engines.gram.rows import is_text
+from didact.engines.gram.rows import is_text, rows_or_strings
 from didact.engines.gram.spread import scale_gamma
 from didact.engines.gram.systems import own_gram
+from didact.engines.linear.scores import labels_of_scores
+from didact.kernels import Linear
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 from didact.svm.base import (
     chosen_kernel,
@@ -24,16 +26,16 @@ from didact.svm.base import (
     degree_param,
     gamma_param,
     kernel_param,
-    rows_or_strings,
+    square_kernel,
     values_at,
 )
 
 
-def features_for(model: Any, rows: Rows, kernel: Any = None) -> FeatureMap:
+def features_for(model: Any, rows: Rows) -> FeatureMap:
     """The features that a model's `approximation` asks for, of its kernel."""
-    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+    if is_precomputed(model.kernel):
         raise ParameterError("A precomputed kernel cannot be approximated: use approximation=None.")
-    kernel = kernel_for(model, rows) if kernel is None else kernel
+    kernel = kernel_for(model, rows)
     return chosen_map(model.approximation, kernel, rows, int(model.n_components), model.random_state)
 
 
@@ -100,6 +102,20 @@ class Data(NamedTuple):
     features: FeatureMap | None
 
 
+class Pairs(NamedTuple):
+    """Rows in memory and their Gram matrix, with class numbers and weights.
+
+    With a free constant the linear kernel is taken of the rows less their mean: the optimum is the same, since its
+    coefficients sum to zero, and a large common part of the rows costs the Gram matrix no digits.
+    """
+
+    X: Any
+    K: AnyArray
+    codes: Array
+    weight: Array
+    mean: Any  # of the columns; None: rows are as they are
+
+
 class _KernelModel(Estimator):
     """Abstract: a model whose answers are sums of a kernel over fitted rows, or over landmarks."""
 
@@ -120,31 +136,31 @@ class _KernelModel(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.sparse = isinstance(self.kernel, str) and self.kernel != "precomputed"
+        tags.input_tags.sparse = isinstance(self.kernel, str) and not is_precomputed(self.kernel)
         return tags
 
     _rows = rows_or_strings
 
-    def _matrix(self, rows: Rows) -> tuple[AnyArray, AnyArray]:
-        """All rows and their Gram matrix; sets kernel_."""
-        X = rows.whole().X
-        if not is_text(X) and not finite_sum(X):
-            refuse_non_finite(X, rows.names)
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            return X, self._given(X)
+    def _pairs(self, rows: Rows) -> Pairs:
+        """All rows, which have class numbers for targets, and their Gram matrix; sets kernel_."""
+        X, y, w, *_ = rows.whole()
+        if not is_text(X):
+            require_finite(X, rows.names)
+        codes, mean = to_numpy(y), None
+        w = row_weights(w, len(codes))
+        if is_precomputed(self.kernel):
+            return Pairs(X=X, K=self._given(X), codes=codes, weight=w, mean=None)
         self.kernel_ = kernel_for(self, rows)
-        return X, own_gram(self.kernel_, X if is_text(X) or is_tensor(X) else X.astype(np.float64, copy=False))
+        A = X = X if is_text(X) or is_tensor(X) else X.astype(np.float64, copy=False)
+        if isinstance(self.kernel_, Linear) and self.fit_intercept and not is_sparse(X):
+            mean = like(w / w.sum(), X) @ X
+            A = X - mean
+        return Pairs(X=X, K=own_gram(self.kernel_, A), codes=codes, weight=w, mean=mean)
 
     def _given(self, X: AnyArray) -> AnyArray:
         """A precomputed matrix."""
-        if X.shape[0] != X.shape[1]:
-            raise InputError(
-                f"X should be a square kernel matrix: it has {X.shape[0]} rows and {X.shape[1]} columns. A "
-                "precomputed kernel needs a value for every pair of fitted rows."
-            )
         self.kernel_ = "precomputed"
-        return np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), np.float64)
+        return square_kernel(X)
 
     def _begin(self, rows: Rows, targets: Array, state: Any, columns: int) -> tuple[FunctionSpace, Data]:
         """For models that learn row by row: the function so far, with so many columns, and the rows by number.
@@ -153,9 +169,9 @@ class _KernelModel(Estimator):
         learn from follow. With an approximation it holds the weights of its features.
         """
         X, _, w, *_ = rows.whole()
-        d, w = targets.shape[1], np.ones(len(targets)) if w is None else to_numpy(w).astype(np.float64)
-        if not is_text(X) and not finite_sum(X):
-            refuse_non_finite(X, rows.names)
+        d, w = targets.shape[1], row_weights(w, len(targets))
+        if not is_text(X):
+            require_finite(X, rows.names)
         X = X if is_text(X) else X.astype(np.float64, copy=False)
         old = np.zeros((0, columns)) if state is None else state["coef"]
         if self.approximation is not None:
@@ -172,14 +188,14 @@ class _KernelModel(Estimator):
 
     def _space(self, X: AnyArray, rows: Rows, state: Any, coef: Array, scored: int) -> tuple[AnyArray, FunctionSpace]:
         """All rows that matter, and a function on them; sets kernel_."""
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if is_precomputed(self.kernel):
             return X, TableSpace(self._given(X), coef, scored)
         if state is None:
             self.kernel_ = kernel_for(self, rows)
             return X, row_space(self.kernel_, X, coef, scored, again=True)
         old = self.support_vectors_
         if is_sparse(old) != is_sparse(X):
-            X, old = (A.toarray() if is_sparse(A) else A for A in (X, old))
+            X, old = (as_dense(A) for A in (X, old))
         X = stacked((old, X)) if old.shape[0] else X
         return X, row_space(self.kernel_, X, coef, scored, again=False)
 
@@ -190,7 +206,7 @@ class _KernelModel(Estimator):
 
     def _earlier(self) -> Any:
         """What partial_fit goes on from; None in its first call."""
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if is_precomputed(self.kernel):
             raise ParameterError("partial_fit takes rows, not a precomputed kernel: new rows have no values with old.")
         return getattr(self, "_state", None)
 
@@ -208,6 +224,18 @@ class _KernelModel(Estimator):
             "dual_coef_": coef[used].T.astype(dtype),
             "intercept_": np.asarray(constant, dtype),
         }
+
+    def _keep_pairs(self, pairs: Pairs, coef: Array, constant: Array, dtype: Any) -> dict[str, Any]:
+        """Fitted attributes from coefficients (n, d) and constants that belong to `pairs`, for rows as they are.
+
+        A multiple of the weights added to the coefficients changes no value about the mean: so they can sum to zero.
+        """
+        if pairs.mean is None:
+            return self._keep(pairs.X, coef, constant, dtype)
+        coef = coef - np.outer(pairs.weight, coef.sum(axis=0) / pairs.weight.sum())
+        kept = self._keep(pairs.X, coef, constant, dtype)
+        slopes = kept["support_vectors_"].T @ kept["dual_coef_"].T  # rounded as they are in predictions
+        return kept | {"intercept_": (constant - to_numpy(pairs.mean) @ slopes).astype(dtype)}
 
     def _keep_features(self, features: FeatureMap, weights: Array, constant: Array, dtype: Any) -> dict[str, Any]:
         """Fitted attributes from weights (m, d) of features."""
@@ -235,9 +263,3 @@ def scores_at(X: AnyArray, *sums: Any) -> AnyArray:
 def labels_at(X: AnyArray, classes: Array, *sums: Any) -> Array:
     """The class with the highest score of each row."""
     return labels_of_scores(scores_at(X, *sums), classes)
-
-
-def labels_of_scores(scores: AnyArray, classes: Array) -> Array:
-    """The class with the highest score, or the second of two where the score is positive."""
-    found = to_numpy(scores)
-    return np.asarray(classes[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)])

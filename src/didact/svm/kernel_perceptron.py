@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from didact.core.backend import float_type, is_sparse, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import warn_convergence
 from didact.core.parameters import attr, is_bool, none, one_of, param, whole
@@ -27,8 +27,9 @@ from didact.core.rows import Rows
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.online import FunctionSpace, on_mistakes
 from didact.engines.gram.rows import kernel_block
+from didact.engines.linear.scores import labels_of_scores
 from didact.parts.statistics.counts import Counts, weigh_classes
-from didact.svm.kernel_model import Data, _KernelModel, class_rows, coded, labels_at, labels_of_scores, scores_at, sides
+from didact.svm.kernel_model import Data, _KernelModel, class_rows, coded, labels_at, scores_at, sides
 
 ORDER = "The perceptron learns from one row after the other: their order matters, and a weight is one longer step."
 CURRENT = "defaults/check_sample_weight_equivalence_on_"
@@ -91,7 +92,7 @@ def voted_scores(X: AnyArray, kernel: Any, vectors: Any, voters: Array, steps: A
     for start in range(0, X.shape[0], VOTERS_AT_ONCE):
         part = X[start : start + VOTERS_AT_ONCE]
         if isinstance(kernel, str):
-            K = (part.toarray() if is_sparse(part) else to_numpy(part))[:, support]
+            K = to_numpy(as_dense(part))[:, support]
         else:
             V = vectors.toarray() if is_sparse(vectors) and not is_sparse(part) else vectors
             K = np.asarray(kernel_block(kernel, part, V))
@@ -151,7 +152,6 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
         "weight_scale": "Sums of weights that are zero but for rounding decide on mistakes.",
     }  # fmt: skip
     _attrs = [
-        attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("intercept_", "(n_outputs,)", "Constants b."),
         attr("n_mistakes_", "(n_outputs,)", "Mistakes so far, each of which moved the hyperplane."),
         attr("n_iter_", "int", "Passes over the rows."),

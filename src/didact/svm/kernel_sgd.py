@@ -25,6 +25,7 @@ from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.online import BLOCK, FeatureSpace, FunctionSpace, RowSpace, row_by_row
+from didact.engines.gram.systems import INFINITE_KERNEL
 from didact.engines.loop.result import MESSAGES
 from didact.svm.base import values_at
 from didact.svm.kernel_model import Data, _KernelModel
@@ -83,7 +84,7 @@ def safe_length(space: FunctionSpace, data: Data, order: Array, batch: bool) -> 
     else:
         most = float(np.linalg.eigvalsh(sum(cast(FeatureSpace, space).scatter(p, w[p]) for p in pieces))[-1])
     if not np.isfinite(most):
-        raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+        raise InputError(INFINITE_KERNEL)
     return 1.0 / most if most > 0 else 1.0
 
 

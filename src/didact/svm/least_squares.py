@@ -85,7 +85,6 @@ class LSSVC(ClassifierMixin, _KernelModel):
         return skips | ({} if self.approximation is None else LANDMARK_SKIPS)
 
     _attrs = [
-        attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("intercept_", "(n_outputs,)", "Constants b."),
     ]
 
@@ -104,12 +103,10 @@ class LSSVC(ClassifierMixin, _KernelModel):
         return self
 
     def _exact(self, rows: Rows) -> dict[str, Any]:
-        X, K = self._matrix(rows)
-        _, y, w, *_ = rows.whole()
-        codes = to_numpy(y)
-        w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64)
-        alpha, b = with_constant(K, sides(codes, len(self.classes_)), w, 1.0 / self.C, self.fit_intercept)
-        return self._keep(X, alpha, b, float_type(rows))
+        pairs = self._pairs(rows)
+        targets = sides(pairs.codes, len(self.classes_))
+        found = with_constant(pairs.K, targets, pairs.weight, 1.0 / self.C, self.fit_intercept)
+        return self._keep_pairs(pairs, *found, float_type(rows))
 
     def _approximate(self, rows: Rows) -> dict[str, Any]:
         features = features_for(self, rows)
@@ -118,10 +115,8 @@ class LSSVC(ClassifierMixin, _KernelModel):
 
     def decision_function(self, X: Any) -> Any:
         """f(x): (n,) for two classes, positive for the second; (n, n_classes) for more."""
-        sums = self._sums()
-        return self._map_rows(X, scores_at, *sums)
+        return self._map_rows(X, scores_at, *self._sums())
 
     def predict(self, X: Any) -> Any:
         """The class with the highest f(x) of each row."""
-        sums = self._sums()
-        return self._map_rows(X, labels_at, self.classes_, *sums)
+        return self._after_fit()._map_rows(X, labels_at, self.classes_, *self._sums())

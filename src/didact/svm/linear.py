@@ -15,6 +15,7 @@ Both find the same optimum; `dual` says which is taken, and 'auto' goes by the s
 Hsieh et al. (2008), doi:10.1145/1390156.1390208; Fan et al. (2008), JMLR 9; Crammer, Singer (2001), JMLR 2.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import LoopRows, loop_rows
 from didact.parts.statistics.moments import Sums
+from didact.svm.base import time_limit_param
 
 
 class _LinearMachine(Estimator):
@@ -54,6 +56,7 @@ class _LinearMachine(Estimator):
         "Largest violation of the optimality conditions: of a row in the dual, on average in the primal.",
     )
     max_iter: int = param(1000, whole(1), "Most sweeps over the rows, or iterations of the primal.")
+    time_limit: float = time_limit_param()
 
     def _in_dual(self, rows: Rows, penalty: str, loss: str) -> bool:
         """Whether the dual is solved."""
@@ -107,8 +110,10 @@ class _LinearMachine(Estimator):
         """coef_ (k, p) and intercept_ (k,) from weights (k, p + 1)."""
         return {"coef_": W[:, :-1].astype(dtype), "intercept_": (self._constant() * W[:, -1]).astype(dtype)}
 
-    def _ended(self, found: list[Result]) -> None:
+    def _ended(self, found: list[Result], late: bool) -> None:
         """The number of iterations, and one warning if a fit has not converged."""
+        for one in found:
+            one.status = "time limit" if late and one.status == "stopped" else one.status
         worst = next((one for one in found if not one.converged), found[0])
         report_convergence(self, worst)
         self.n_iter_ = max(max(1, int(one.n_iter)) for one in found)
@@ -118,6 +123,26 @@ def prices(data: LoopRows, C: float) -> Array:
     """C times the weight of each row."""
     n = data.X.shape[0]
     return np.full(n, C) if not len(data.weights) else C * np.asarray(data.weights)
+
+
+def in_table(parts: int, columns: int) -> Callable[..., Callable[[int, Report], Result]]:
+    """Turns solve(k, report) whose reports have the weights of part k into one whose reports have those of all parts.
+
+    Parts that have not begun have weights of zero.
+    """
+    W = np.zeros((parts, columns))
+
+    def of_all(solve: Callable[[int, Report], Result]) -> Callable[[int, Report], Result]:
+        def solve_one(k: int, report: Report) -> Result:
+            def told(iteration: int, value: Any, w: Array) -> bool:
+                W[k] = w
+                return report(iteration, value, W)
+
+            return solve(k, told)
+
+        return solve_one
+
+    return of_all
 
 
 def versus_rest(block: Block, k: int) -> Block:

@@ -9,7 +9,6 @@ from didact.core.backend import float_type
 from didact.core.parameters import at_least, attr, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.gram.dual_descent import box_of_targets
 from didact.engines.linear.scores import linear_scores
@@ -17,7 +16,7 @@ from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.losses.regression import SquaredEpsilonInsensitive
 from didact.svm.base import WEIGHTS_ARE_C
-from didact.svm.linear import _LinearMachine, one_target, prices, weight_of
+from didact.svm.linear import _LinearMachine, in_table, one_target, prices, weight_of
 from didact.svm.linear_classification import PENALISED
 
 
@@ -81,27 +80,29 @@ class LinearSVR(RegressorMixin, _LinearMachine):
             found = self._shaped(W, dtype)
             return found if several else found | {"coef_": found["coef_"][0]}
 
-        known = {"X": X, "y": y, "sample_weight": sample_weight, "attributes": lambda w: fitted(w[None])}
+        known = {"X": X, "y": y, "sample_weight": sample_weight, "attributes": fitted, "seconds": self.time_limit}
         with FitProgress(self, self.max_iter, **known) as progress:
-            found = self._of_targets(rows, progress.report if rows.n_targets == 1 else None)
+            found = self._of_targets(rows, progress)
         self.__dict__.update(fitted(np.stack([one.x for one in found])))
-        self._ended(found)
+        self._ended(found, progress.late)
         return self
 
-    def _of_targets(self, rows: Rows, report: Report | None) -> list[Result]:
+    def _of_targets(self, rows: Rows, progress: FitProgress) -> list[Result]:
         """A fit for each target."""
-        targets = range(rows.n_targets)
+        targets, heard = range(rows.n_targets), in_table(rows.n_targets, rows.n_features + 1)
         if not self._in_dual(rows, "l2", self.loss):
             loss, weight = SquaredEpsilonInsensitive(self.epsilon), float(rows.reduce(weight_of).parts[0])
-            return [self._primal(rows.prepared(one_target, k), loss, weight, False, report) for k in targets]
+            how = loss, weight, False
+            one_by_one = heard(lambda k, told: self._primal(rows.prepared(one_target, k), *how, told))
+            return progress.each(one_by_one, targets, threads=False)
         data, norm = self._dual_data(rows)
         price, squared = prices(data, self.C), self.loss.startswith("squared")
 
-        def fit_target(k: int) -> Result:
+        def fit_target(k: int, told: Report) -> Result:
             y = np.ascontiguousarray(data.y if data.y.ndim == 1 else data.y[:, k])
-            return self._dual(data, norm, box_of_targets(y, price, self.epsilon, squared, self._constant()), report)
+            return self._dual(data, norm, box_of_targets(y, price, self.epsilon, squared, self._constant()), told)
 
-        return parallel_map(fit_target, targets)
+        return progress.each(heard(fit_target), targets)
 
     def predict(self, X: Any) -> Any:
         """Predicted targets of each row; (n, n_targets) if y had several columns."""

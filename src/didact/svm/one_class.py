@@ -12,26 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from didact.core.backend import to_numpy
+from didact.core.backend import row_weights, to_numpy
 from didact.core.errors import InputError
 from didact.core.parameters import attr, between, param
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.gram.smo import Dual, Solved, solve_dual
-from didact.svm.base import (
-    SKIPS,
-    _KernelMachine,
-    cache_size_param,
-    coef0_param,
-    degree_param,
-    gamma_param,
-    kernel_param,
-    max_iter_param,
-    shrinking_param,
-    time_limit_param,
-    tol_param,
-    values_at,
-)
+from didact.svm.base import SKIPS, _KernelMachine, values_at
 
 ROUNDING = 1e-6  # of the offset: by how much two computations of the value of one row may differ, also in float32
 
@@ -44,7 +31,7 @@ def filled(bound: Array, total: float) -> Array:
 
 def around(n: int, w: Any, nu: float) -> tuple[Dual, float]:
     """The dual of n rows whose weights have the mean 1, and their unit: α and the values are proportional to them."""
-    weights = np.ones(n) if w is None else to_numpy(w).astype(np.float64)
+    weights = row_weights(w, n)
     if not weights.any():
         raise InputError("All sample weights are zero: no row counts.")
     unit = float(weights[weights > 0].mean())
@@ -93,15 +80,6 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
     ]
 
     nu: float = param(0.5, between(0, 1, closed="right"), "Share of the rows that may lie outside.")
-    kernel: Any = kernel_param()
-    degree: int = degree_param()
-    gamma: Any = gamma_param()
-    coef0: float = coef0_param()
-    tol: float = tol_param()
-    shrinking: bool = shrinking_param()
-    cache_size: float = cache_size_param()
-    max_iter: int = max_iter_param()
-    time_limit: float = time_limit_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
         """Find the boundary; y is ignored."""

@@ -13,32 +13,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from didact.core.backend import to_numpy
+from didact.core.backend import row_weights, to_numpy
 from didact.core.errors import InputError
 from didact.core.parameters import above_or_infinite, at_least, attr, param, random_state
 from didact.core.progress import FitProgress
-from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.gram.features import approximation_param, n_components_param
-from didact.engines.gram.smo import AT_ROUNDING, Dual, Solved, coefficients, solve_dual
+from didact.engines.gram.smo import NO_PROGRESS, Dual, Solved, coefficients, solve_dual
 from didact.svm.approximated import fit_targets
-from didact.svm.base import (
-    HARD,
-    SKIPS,
-    WEIGHTS_ARE_C,
-    _KernelMachine,
-    cache_size_param,
-    coef0_param,
-    degree_param,
-    gamma_param,
-    kernel_param,
-    max_iter_param,
-    shrinking_param,
-    time_limit_param,
-    tol_param,
-    typical_value,
-    values_at,
-)
+from didact.svm.base import HARD, SKIPS, WEIGHTS_ARE_C, _KernelMachine, typical_value, values_at
 
 NO_TUBE = (
     "No function of this kernel comes within epsilon of all rows (C=inf): use a finite C, a larger epsilon, or another "
@@ -94,15 +77,6 @@ class SVR(RegressorMixin, _KernelMachine):
 
     C: float = param(1.0, above_or_infinite(0), "Price of an error beyond the tube; inf: there must be none.")
     epsilon: float = param(0.1, at_least(0), "Half width of the tube inside which errors cost nothing.")
-    kernel: Any = kernel_param()
-    degree: int = degree_param()
-    gamma: Any = gamma_param()
-    coef0: float = coef0_param()
-    tol: float = tol_param()
-    shrinking: bool = shrinking_param()
-    cache_size: float = cache_size_param()
-    max_iter: int = max_iter_param()
-    time_limit: float = time_limit_param()
     approximation: Any = approximation_param()
     n_components: int = n_components_param()
     random_state: Any = param(None, random_state, "Draws the features of an approximation.")
@@ -122,8 +96,8 @@ class SVR(RegressorMixin, _KernelMachine):
         self._several = y.ndim == 2
         duals = self._tubes(to_numpy(y).astype(np.float64), w, HARD / typical_value(kernel, X))
         with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
-            how = self._search(), progress.report if len(duals) == 1 else None
-            solved = parallel_map(lambda dual: self._solved(kernel, X, dual, *how), duals)
+            how = self._search()
+            solved = progress.each(lambda dual, report: self._solved(kernel, X, dual, how, report), duals)
         self._store(
             X, np.stack([coefficients(d, one.alpha, len(y)) for d, one in zip(duals, solved, strict=True)]), solved
         )
@@ -140,14 +114,14 @@ class SVR(RegressorMixin, _KernelMachine):
     def _solved(self, kernel: Any, X: Any, dual: Dual, *how: Any) -> Solved:
         """The optimum of a dual; without a price there may be none."""
         found = solve_dual(kernel, X, dual, *how)
-        outside = (found.alpha >= dual.bound)[dual.bound > 0].any() or found.status == AT_ROUNDING
+        outside = (found.alpha >= dual.bound)[dual.bound > 0].any() or found.status == NO_PROGRESS
         if np.isinf(self.C) and outside:
             raise InputError(NO_TUBE)
         return found
 
     def _tubes(self, Y: Array, w: Any, most: float) -> list[Dual]:
         """A dual for each target; `most` stands for infinity."""
-        weights = np.ones(len(Y)) if w is None else to_numpy(w).astype(np.float64)
+        weights = row_weights(w, len(Y))
         if not weights.any():
             raise InputError("All sample weights are zero: no row counts.")
         with np.errstate(invalid="ignore"):

@@ -7,7 +7,8 @@ is g_i + ε for β_i > 0 and g_i − ε else. A step minimises the objective in 
 Layout: `rows` is `Dense` or `Sparse` (see `row_loops`); `target`, `lower`, `upper`, `ridge` (D), `norm` (|x_i|² + c²)
 and `beta` have an entry for each row, `w` (p + 1,) one for each column and one for the constant. `order` holds the
 numbers of the rows in play, those of `active[0]` first; the rest have been left out. For several classes at once `beta`
-is (n, K) and `W` (p + 1, K), the classes of a row side by side.
+is (n, K) and `W` (p + 1, K), the classes of a row side by side; `live` (n, K) holds the numbers of the classes of each
+row, those of `count` (n,) in play first.
 
 Hsieh et al. (2008), doi:10.1145/1390156.1390208; Ho, Lin (2012), JMLR 13; Keerthi et al. (2008),
 doi:10.1145/1401890.1401942.
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import REASSOCIATE, jit
 from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import (
     Dense,
@@ -109,65 +110,134 @@ def sweep_rows(
 @jit(fastmath={"contract"})
 def sweep_classes(
     rows: Any, codes: Array, bound: Array, norm: Array, constant: float, beta: Array, W: Array, order: Array,
-    seed: Array, g: Array, d: Array,
-) -> float:  # fmt: skip
-    """One pass for all classes jointly (Crammer and Singer); returns the largest violation met. g, d (K,) are scratch.
+    active: Array, live: Array, count: Array, enough: float, most: int, seed: Array, spare: Array, moved: Array,
+) -> tuple[float, int]:  # fmt: skip
+    """Passes for all classes jointly (Crammer and Singer) until the largest violation met in one is below `enough`, or
+    `most` rows have been looked at; returns that violation and the number of rows.
 
-    The variables of row i sum to 0, that of its own class is at most its bound and the others at most 0.
+    The variables of row i sum to 0, that of its own class is at most its bound and the others at most 0. A class whose
+    variable stays at its bound is left out of its row, and a row with fewer than two classes in play as a whole. spare
+    (4, K) and moved (K,) are scratch.
     """
-    p, K = W.shape[0] - 1, W.shape[1]
-    worst = 0.0
-    shuffle_first(order, order.shape[0], seed)
-    for s in range(order.shape[0]):
+    worst, looked = np.inf, 0
+    while looked < most and active[0] > 0 and not worst < enough:
+        looked += active[0]
+        worst = sweep_active(
+            rows, codes, bound, norm, constant, beta, W, order, active, live, count, seed, spare, moved
+        )
+    return worst, looked
+
+
+@jit(fastmath={"contract"})
+def sweep_active(
+    rows: Any, codes: Array, bound: Array, norm: Array, constant: float, beta: Array, W: Array, order: Array,
+    active: Array, live: Array, count: Array, seed: Array, spare: Array, moved: Array,
+) -> float:  # fmt: skip
+    """One of these passes."""
+    worst, s, m = 0.0, 0, active[0]
+    g, b, d, every = spare[0], spare[1], spare[2], spare[3]
+    shuffle_first(order, m, seed)
+    while s < m:
         i = order[s]
+        if s + ROWS_AHEAD < m:
+            ask1(rows, order[s + ROWS_AHEAD])
         own, h = codes[i], norm[i]
-        if h <= 0.0:
-            continue
-        for c in range(K):
-            g[c] = constant * W[p, c] + (0.0 if c == own else 1.0)
-        for k in range(begin1(rows, i), end1(rows, i)):
-            x, j = entry1(rows, i, k), column1(rows, k)
-            for c in range(K):
-                g[c] += x * W[j, c]
+        class_slopes(rows, i, own, constant, W, live[i], count[i], g, every)
         largest, least = -np.inf, np.inf
-        for c in range(K):
-            largest = max(largest, g[c])
+        for k in range(count[i]):
+            c = live[i, k]
+            largest = max(largest, g[k])
             if beta[i, c] < (bound[i] if c == own else 0.0):
-                least = min(least, g[c])
-        worst = max(worst, largest - least)
+                least = min(least, g[k])
+        n, k = count[i], 0
+        while k < n:
+            c = live[i, k]
+            b[k] = beta[i, c]
+            if g[k] < least and b[k] >= (bound[i] if c == own else 0.0):
+                n -= 1
+                g[k], live[i, k], live[i, n] = g[n], live[i, n], c
+            else:
+                k += 1
+        count[i] = n
+        if n < 2 or h <= 0.0:
+            m -= 1
+            order[s], order[m] = order[m], i
+            continue
+        s += 1
         if not largest - least > 0.0:
             continue
-        level = level_of(g, beta[i], h, own, bound[i], d)
-        for c in range(K):
-            new = min((level - g[c]) / h + beta[i, c], bound[i] if c == own else 0.0)
-            d[c] = new - beta[i, c]
-            beta[i, c] = new
-        for k in range(begin1(rows, i), end1(rows, i)):
-            x, j = entry1(rows, i, k), column1(rows, k)
-            for c in range(K):
-                W[j, c] += x * d[c]
-        for c in range(K):
-            W[p, c] += constant * d[c]
+        worst = max(worst, largest - least)
+        level, changes = level_of(g, b, h, live[i], n, own, bound[i], d), 0
+        for k in range(n):
+            c = live[i, k]
+            new = min((level - g[k]) / h + b[k], bound[i] if c == own else 0.0)
+            if new != b[k]:
+                beta[i, c] = new
+                moved[changes], d[changes] = c, new - b[k]
+                changes += 1
+        add_classes(rows, i, constant, W, moved, d, changes)
+    active[0] = m
     return worst
 
 
-@jit
-def level_of(g: Array, b: Array, h: float, own: int, bound: float, d: Array) -> float:
-    """The level v for which Σ_c min(b_c + (v − g_c)/h, bound of c) = 0; d is scratch.
+@jit(fastmath=REASSOCIATE)
+def class_dot(rows: Any, i: int, W: Array, c: int) -> float:
+    """Row i times the weights of class c."""
+    total = 0.0
+    for k in range(begin1(rows, i), end1(rows, i)):
+        total += entry1(rows, i, k) * W[column1(rows, k), c]
+    return total
 
-    With d_c = g_c − h b_c + h·(bound of c), sorted downwards, the largest r classes are below their bounds.
+
+@jit(fastmath={"contract"})
+def class_slopes(
+    rows: Any, i: int, own: int, constant: float, W: Array, live: Array, n: int, g: Array, every: Array
+) -> None:
+    """g: the slopes of the variables of row i, for its n classes in play; every (K,) is scratch."""
+    p, K = W.shape[0] - 1, W.shape[1]
+    if 2 * n > K:  # all classes, which are side by side
+        for c in range(K):
+            every[c] = constant * W[p, c]
+        for k in range(begin1(rows, i), end1(rows, i)):
+            x, j = entry1(rows, i, k), column1(rows, k)
+            for c in range(K):
+                every[c] += x * W[j, c]
+        for t in range(n):
+            g[t] = every[live[t]]
+    else:
+        for t in range(n):
+            g[t] = class_dot(rows, i, W, live[t]) + constant * W[p, live[t]]
+    for t in range(n):
+        g[t] += 0.0 if live[t] == own else 1.0
+
+
+@jit(fastmath={"contract"})
+def add_classes(rows: Any, i: int, constant: float, W: Array, moved: Array, d: Array, n: int) -> None:
+    """W += d (x_i, c) for the n classes that have moved."""
+    for t in range(n):
+        c, step = moved[t], d[t]
+        for k in range(begin1(rows, i), end1(rows, i)):
+            W[column1(rows, k), c] += step * entry1(rows, i, k)
+        W[W.shape[0] - 1, c] += constant * step
+
+
+@jit
+def level_of(g: Array, b: Array, h: float, live: Array, n: int, own: int, bound: float, d: Array) -> float:
+    """The level v for which the variables min(b_k + (v − g_k)/h, bound of k) of a row sum to 0; d is scratch.
+
+    With d_k = g_k − h b_k + h·(bound of k), sorted downwards, the largest r classes are below their bounds. It is the
+    same if the own class is left out at its bound: the others then sum to minus that.
     """
-    K = g.shape[0]
-    for c in range(K):
-        value = g[c] - h * b[c] + (h * bound if c == own else 0.0)
-        k = c
+    for t in range(n):
+        value = g[t] - h * b[t] + (h * bound if live[t] == own else 0.0)
+        k = t
         while k > 0 and d[k - 1] < value:
             d[k] = d[k - 1]
             k -= 1
         d[k] = value
     total = d[0] - h * bound
     r = 1
-    while r < K and total < r * d[r]:
+    while r < n and total < r * d[r]:
         total += d[r]
         r += 1
     return total / r
@@ -183,5 +253,6 @@ def warm() -> None:
         seed, one = np.ones(1, np.uint64), np.ones(1)
         sweep_rows(design, one, -one, one, one, one, 0.0, 1.0, np.zeros(1), np.zeros(2), order, np.ones(1, np.int64),
                    np.inf, seed)  # fmt: skip
-        sweep_classes(design, codes, one, one, 1.0, np.zeros((1, 2)), np.zeros((2, 2)), order, seed, np.zeros(2),
-                      np.zeros(2))  # fmt: skip
+        sweep_classes(design, codes, one, one, 1.0, np.zeros((1, 2)), np.zeros((2, 2)), order, np.ones(1, np.int64),
+                      np.array([[0, 1]]), np.array([2]), 1.0, 1, seed, np.zeros((4, 2)),
+                      np.zeros(2, np.int64))  # fmt: skip

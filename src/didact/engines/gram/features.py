@@ -19,13 +19,13 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, local, rows_at, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import has, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
-from didact.core.rows.memory import finite_sum, memory_limit, refuse_non_finite
+from didact.core.rows.memory import memory_limit, require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import GivenColumns
 from didact.engines.gram.rows import gram_of, kernel_block, tiled
@@ -95,7 +95,7 @@ class Transformed(NamedTuple):
     def __call__(self, X: AnyArray, vectors: AnyArray) -> AnyArray:
         """The transformed rows."""
         Z = self.transformer.transform(X)
-        return Z.toarray() if is_sparse(Z) else Z
+        return as_dense(Z)
 
 
 def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> FeatureMap:
@@ -141,16 +141,16 @@ def sampled(rows: Rows, m: int, rng: np.random.Generator) -> tuple[Array, AnyArr
     parts: list[Any] = []
     for one in rows.stream():
         n = one.X.shape[0]
-        if not (rows.missing or finite_sum(one.X)):
-            refuse_non_finite(one.X, rows.names)
+        if not rows.missing:
+            require_finite(one.X, rows.names)
         counts = np.ones(n, bool) if one.weight is None else to_numpy(one.weight) > 0
         new = np.full(n, np.inf)
         new[counts] = rng.random(int(counts.sum()))  # rows without weight take no draws
         all_keys = np.concatenate([keys, new])
         chosen = np.argsort(all_keys, kind="stable")[: min(m, int(np.isfinite(all_keys).sum()))]
         old, fresh = np.sort(chosen[chosen < len(keys)]), np.sort(chosen[chosen >= len(keys)]) - len(keys)
-        parts = [taken(stacked(tuple(parts)), old)] if parts else []
-        parts.append(local(taken(one.X, fresh)))
+        parts = [rows_at(stacked(tuple(parts)), old)] if parts else []
+        parts.append(local(rows_at(one.X, fresh)))
         keys = np.concatenate([keys[old], new[fresh]])
         numbers = np.concatenate([numbers[old], start + fresh])
         start += n
@@ -158,11 +158,6 @@ def sampled(rows: Rows, m: int, rng: np.random.Generator) -> tuple[Array, AnyArr
         raise InputError("The collection is empty: it holds no rows.")
     X = stacked(tuple(parts))
     return numbers, X.toarray() if is_sparse(X) and X.shape[1] <= 10_000 else X
-
-
-def taken(X: AnyArray, index: Array) -> AnyArray:
-    """Some rows of an array, a sparse matrix or a tensor."""
-    return X[index.tolist()] if is_tensor(X) else X[index]
 
 
 def far_apart(kernel: Any, X: AnyArray, m: int, rng: np.random.Generator) -> Array:
@@ -195,7 +190,7 @@ def landmark_map(kernel: Any, rows: Rows, m: int, seed: Any, landmarks: str = "u
         return nystroem(given_columns(rows, numbers, landmarks), X, numbers)
     if landmarks == "kmeans++":
         chosen = far_apart(kernel, X, m, rng)
-        numbers, X = numbers[chosen], taken(X, chosen)
+        numbers, X = numbers[chosen], rows_at(X, chosen)
     return nystroem(kernel, X, numbers)
 
 
@@ -286,8 +281,8 @@ def feature_rows(rows: Rows, features: FeatureMap) -> Rows:
     ):
         return MappedRows(rows, features)
     X = rows.X
-    if not (rows.missing or finite_sum(X)):
-        refuse_non_finite(X, rows.names)
+    if not rows.missing:
+        require_finite(X, rows.names)
     Z = np.empty((n, features.size))
     tiled(lambda a, b: Z.__setitem__(slice(a, b), features(X[a:b])), n, 2 * GRAM_TILE)
     return MemoryRows(Z, *rows.columns[1:], missing=rows.missing)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.rows import Rows
 from didact.core.rows.memory import Block
 from didact.core.typing import AnyArray, Array
@@ -48,7 +48,7 @@ def full_rows(X: AnyArray) -> AnyArray:
         return X
     if is_tensor(X):
         return namespace(X).astype(X, namespace(X).float64)
-    return (X.toarray() if is_sparse(X) else X).astype(np.float64, copy=False)
+    return as_dense(X).astype(np.float64, copy=False)
 
 
 def _cut(X: AnyArray, targets: AnyArray, noise: Any) -> Iterator[tuple[AnyArray, AnyArray, Any]]:

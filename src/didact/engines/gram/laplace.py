@@ -78,40 +78,72 @@ def _fit(xp: Any, f: AnyArray, a: AnyArray, sign: AnyArray, w: AnyArray) -> floa
     return -float((w * loss).sum()) - 0.5 * float((a * f).sum())
 
 
-def mode(K: AnyArray, y: AnyArray, w: AnyArray, max_iter: int, start: Any = None) -> Mode:
-    """The mode of the latent values by Newton's method; value −∞ where K is not positive semidefinite."""
-    xp, n = namespace(K), K.shape[0]
-    sign = 2.0 * y - 1.0
-    f, a = 0.0 * y, 0.0 * y
-    psi = _fit(xp, f, a, sign, w)
-    if start is not None and (again := _restart(K, y, w, start)) is not None:
-        f, a = again
-        psi = _fit(xp, f, a, sign, w)
-    converged = False
+class Ascent(NamedTuple):
+    """The largest Ψ, where it is, and whether the last step gained nothing."""
+
+    psi: float
+    f: Any
+    a: Any
+    converged: bool
+
+
+def ascend(K: AnyArray, a: AnyArray, fit: Any, newton: Any, weight: float, max_iter: int) -> Ascent | None:
+    """Newton steps to the largest fit(f, a), f = Ka: newton(f) is the next a, on the way to which steps are halved.
+
+    None if newton is None somewhere: K is not positive semidefinite.
+    """
+    f = K @ a
+    psi, converged = fit(f, a), False
     for _ in range(max_iter):
-        pi = _sigmoid(xp, f)
-        W = w * pi * (1.0 - pi)
-        root = W**0.5
-        L = _factor(K, root)
-        if L is None:
-            return Mode(-math.inf)
-        b = W * f + w * (y - pi)
-        new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
+        new = newton(f)
+        if new is None:
+            return None
         step, t = new - a, 1.0
         for _ in range(MODE_HALVINGS):
             a_new = a + t * step
             f_new = K @ a_new
-            found = _fit(xp, f_new, a_new, sign, w)
-            if found >= psi - GAIN * n:
+            found = fit(f_new, a_new)
+            if found >= psi - GAIN * K.shape[0]:
                 break
             t *= 0.5
         gain, psi, f, a = found - psi, found, f_new, a_new
-        if abs(gain) < GAIN * max(1.0, float(w.sum())) * 1e-2:
+        if abs(gain) < GAIN * max(1.0, weight) * 1e-2:
             converged = True
             break
+    return Ascent(psi, f, a, converged)
+
+
+def better_start(K: AnyArray, fit: Any, none: AnyArray, slope: AnyArray | None) -> AnyArray:
+    """Where to begin: at the slope of the likelihood at values of another kernel, if that is better than at zero."""
+    if slope is None:
+        return none
+    return slope if fit(K @ slope, slope) > fit(none, none) else none
+
+
+def mode(K: AnyArray, y: AnyArray, w: AnyArray, max_iter: int, start: Any = None) -> Mode:
+    """The mode of the latent values by Newton's method; value −∞ where K is not positive semidefinite."""
+    xp = namespace(K)
+    sign = 2.0 * y - 1.0
+
+    def fit(f: AnyArray, a: AnyArray) -> float:
+        return _fit(xp, f, a, sign, w)
+
+    def newton(f: AnyArray) -> AnyArray | None:
+        pi = _sigmoid(xp, f)
+        W = w * pi * (1.0 - pi)
+        root = W**0.5
+        L = scaled_factor(K, root)
+        b = W * f + w * (y - pi)
+        return None if L is None else b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
+
+    slope = None if start is None else w * (y - _sigmoid(xp, like(start, y)))
+    found = ascend(K, better_start(K, fit, 0.0 * y, slope), fit, newton, float(w.sum()), max_iter)
+    if found is None:
+        return Mode(-math.inf)
+    psi, f, a, converged = found
     pi = _sigmoid(xp, f)
     root = (w * pi * (1.0 - pi)) ** 0.5
-    L = _factor(K, root)
+    L = scaled_factor(K, root)
     if L is None:
         return Mode(-math.inf)
     return Mode(
@@ -126,15 +158,7 @@ def mode(K: AnyArray, y: AnyArray, w: AnyArray, max_iter: int, start: Any = None
     )
 
 
-def _restart(K: AnyArray, y: AnyArray, w: AnyArray, start: AnyArray) -> tuple[AnyArray, AnyArray] | None:
-    """Latent values of another kernel as a start: a = g there, and f = Ka, if that is better than nothing."""
-    xp = namespace(K)
-    a = w * (y - _sigmoid(xp, like(start, y)))
-    f = K @ a
-    return (f, a) if _fit(xp, f, a, 2.0 * y - 1.0, w) > _fit(xp, 0.0 * y, 0.0 * y, 2.0 * y - 1.0, w) else None
-
-
-def _factor(K: AnyArray, root: AnyArray) -> AnyArray | None:
+def scaled_factor(K: AnyArray, root: AnyArray) -> AnyArray | None:
     """The factor of B = I + √W K √W."""
     B = root[:, None] * K
     B *= root

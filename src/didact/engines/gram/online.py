@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from didact.core.backend import rows_at
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.features import HELD, FeatureMap, taken
+from didact.engines.gram.features import HELD, FeatureMap
 from didact.engines.gram.rows import kernel_block
-from didact.engines.gram.systems import own_gram
+from didact.engines.gram.systems import INFINITE_KERNEL, own_gram
 
 BLOCK = 256  # rows whose scores come from one product
 CACHED = 6000  # rows up to which the whole Gram matrix is kept: 288 MB
@@ -50,7 +51,7 @@ class RowSpace:
         """Values of the kernel for rows by number."""
         found = np.asarray(kernel_block(self.kernel, self.X[a], self.X[b]), np.float64)
         if not np.isfinite(found.sum()):
-            raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+            raise InputError(INFINITE_KERNEL)
         return found
 
     def scores(self, rows: Array) -> Array:
@@ -127,7 +128,7 @@ class FeatureSpace:
         if self.all:
             return self.known[1][rows]
         if self.known[0] is not rows:
-            self.known = rows, np.asarray(self.features(taken(self.X, rows)))
+            self.known = rows, np.asarray(self.features(rows_at(self.X, rows)))
         return self.known[1]
 
 

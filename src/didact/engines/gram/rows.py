@@ -12,6 +12,8 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
+from didact.core.estimator import Estimator
+from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
@@ -19,6 +21,7 @@ from didact.engines.gram.tuning import DENSE_ENTRIES, GRAM_TILE, LOOPED_COLUMNS,
 from didact.kernels.base import Kernel
 from didact.kernels.gaussian_loops import gaussian_sums
 from didact.kernels.radial import RBF, in_widths
+from didact.kernels.strings import as_strings
 
 
 class GivenGram:
@@ -31,6 +34,22 @@ class GivenGram:
 def is_text(X: Any) -> bool:
     """Whether rows are strings, in one column."""
     return isinstance(X, np.ndarray) and X.dtype.kind == "U"
+
+
+def reads_strings(kernel: Any, X: Any) -> bool:
+    """Whether rows are strings: those of a kernel of strings, or what is brought to a function of the user's."""
+    if isinstance(kernel, Kernel):
+        return not kernel.takes_vectors()
+    return callable(kernel) and isinstance(X, (list, tuple, np.ndarray)) and len(X) > 0 and isinstance(X[0], str)
+
+
+def rows_or_strings(model: Any, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
+    """The data of a kernel model; for a kernel of strings a column of them."""
+    if not reads_strings(model.kernel, X):
+        return Estimator._rows(model, X, y, sample_weight, **how)
+    texts = np.asarray(as_strings(X), str).reshape(-1, 1)
+    rows = Estimator._rows(model, np.zeros(texts.shape), y, sample_weight, **how).whole()
+    return MemoryRows(texts, *rows[1:], missing=True)
 
 
 def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:

@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_tensor
+from didact.core.backend import rows_at
 from didact.core.jit.atomics import new_board
-from didact.core.threads import blas_for, parallel_map, thread_count
+from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import GivenGram, GramRows, images
 from didact.engines.gram.smo_loops import (
@@ -55,8 +55,8 @@ from didact.engines.loop.iterate import Report
 from didact.kernels.gaussian_loops import precision_of
 
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
-AT_ROUNDING = "as far as rounding allows"
-ENDS = {OPTIMAL: "converged", LINGERS: AT_ROUNDING, NO_STEPS: "iteration limit"}
+NO_PROGRESS = "no further progress"
+ENDS = {OPTIMAL: "converged", LINGERS: NO_PROGRESS, NO_STEPS: "iteration limit"}
 FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
 CHEAP = 1e9  # multiply–adds together
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
@@ -73,11 +73,11 @@ class Dual(NamedTuple):
 
 
 class Search(NamedTuple):
-    """How a dual is solved: tolerance, steps at most (−1: no limit), seconds at most, cache in MB, shrinking."""
+    """How a dual is solved: tolerance, steps at most (−1: no limit), when to end, cache in MB, shrinking."""
 
     tol: float = 1e-3
     max_iter: int = -1
-    seconds: float = np.inf
+    deadline: float = np.inf  # as `time.monotonic` counts
     cache_size: float = 200.0
     shrinking: bool = True
 
@@ -101,18 +101,18 @@ class Solved(NamedTuple):
 def solve_dual(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Report | None = None) -> Solved:
     """Minimise the dual on rows X seen through a kernel, or on a `GivenGram` matrix."""
     n = X.shape[0]
-    alpha, deadline = dual.start.copy(), time.monotonic() + how.seconds
+    alpha = dual.start.copy()
     dtype: Any = np.float32 if how.tol >= SINGLE and not isinstance(kernel, GivenGram) else np.float64
     u, steps, last = _images(kernel, X, coefficients(dual, alpha, n), dtype), 0, np.inf
     while True:
-        loop = _WorkingSets(kernel, X, dual, how, dtype, alpha, u, report, deadline, steps)
+        loop = _WorkingSets(kernel, X, dual, how, dtype, alpha, u, report, steps)
         status, steps = loop.run(), loop.steps
         u = _images(kernel, X, coefficients(dual, alpha, n))
         gap, rho = violation(dual, alpha, u)
         if gap <= how.tol:
             status = "converged"
         elif status == "converged" and gap >= last and dtype is np.float64:  # no better than before
-            status = AT_ROUNDING
+            status = NO_PROGRESS
         elif status == "converged":
             status = ""
         if status:
@@ -134,7 +134,7 @@ def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> A
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    return images(kernel, X, X[used.tolist()] if is_tensor(X) else X[used], beta[used], dtype)
+    return images(kernel, X, rows_at(X, used), beta[used], dtype)
 
 
 def movable(dual: Any, alpha: Array) -> tuple[Array, Array]:
@@ -160,9 +160,9 @@ class _WorkingSets:
 
     def __init__(
         self, kernel: Any, X: AnyArray, dual: Dual, how: Search, dtype: Any, alpha: Array, u: Array,
-        report: Report | None, deadline: float, steps: int,
+        report: Report | None, steps: int,
     ):  # fmt: skip
-        self.how, self.alpha, self.report, self.deadline = how, alpha, report, deadline
+        self.how, self.alpha, self.report = how, alpha, report
         self.shrunk, self.looked, q = False, 0, min(WORKING_SET, len(alpha))
         self.rows = GramRows(kernel, X, dtype, how.cache_size, q)
         whole, real = (lambda: np.zeros(q, np.int64)), (lambda: np.zeros(q))
@@ -192,6 +192,7 @@ class _WorkingSets:
         begun, status = time.monotonic(), ""
         while not status:
             self._share()
+            refuse_abandoned()
             wants = int(self.now["wants"][0])
             if wants in (WANTS_ROWS, NEWTON, SUM):
                 self._serve(wants)
@@ -199,7 +200,7 @@ class _WorkingSets:
                 status = "stopped"
             elif wants != LOOK_AGAIN:
                 status = ENDS[wants]
-            elif time.monotonic() > self.deadline:
+            elif time.monotonic() > self.how.deadline:
                 status = "iteration limit"
             else:
                 begun = self._go_on(begun)

@@ -38,14 +38,16 @@ from didact.kernels.gaussian_loops import two_rows
 
 SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
 STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
-LINGERING = 40  # working sets in a row after which a violation that stays the same is rounding
+LINGERING = 40  # working sets in a row, and one more for each q variables, without progress: the end
+BETTER = 1e-8  # of all that the objective has fallen: so much more is progress, too, while there were less than
+STEPS_ENOUGH = 500  # steps for each variable, of a thousand at least; after these only a smaller violation is progress
 CHOOSE, FILL, SOLVE, CARRY_OVER, ADD_ROWS = range(5)  # steps
 NOT_WANTED, OPTIMAL, LINGERS, NO_STEPS, LOOK_AGAIN, WANTS_ROWS, NEWTON, SUM = range(8)  # why Python is wanted
 STATE = np.dtype(
     [(name, np.int64) for name in (
         "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand",
         "on_device",
-    )] + [(name, np.float64) for name in ("gap", "low", "high", "best", "tol", "goal", "left")]
+    )] + [(name, np.float64) for name in ("gap", "low", "high", "best", "tol", "goal", "left", "fallen", "noted")]
 )  # fmt: skip
 
 
@@ -128,7 +130,7 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
     set_violation(now, v)
     if state.gap <= state.tol:
         state.wants = OPTIMAL
-    elif state.idle > LINGERING:
+    elif state.idle > LINGERING + v.row.shape[0] // chosen.chosen.shape[0]:
         state.wants = LINGERS
     elif state.steps >= state.most:
         state.wants = NO_STEPS
@@ -138,10 +140,10 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
         return False
     state.sets -= 1
     state.rounds += 1
-    if state.gap < 0.9 * state.best:
-        state.best, state.idle = state.gap, 0
-    else:
-        state.idle += 1
+    state.idle += 1
+    early = state.steps < STEPS_ENOUGH * max(v.row.shape[0], 1000)
+    if state.gap < 0.9 * state.best or (early and state.fallen - state.noted > BETTER * state.fallen):
+        state.best, state.noted, state.idle = min(state.gap, state.best), state.fallen, 0
     _select(now, v, chosen)
     for k in range(state.size):
         i = chosen.chosen[k]
@@ -284,16 +286,18 @@ def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
 
 @jit_unmanaged(inline="always")  # of one caller
 def _move(now: Array, v: Variables, chosen: WorkingSet) -> None:
-    """Write α back, and list the rows whose coefficients have changed."""
-    count = 0
+    """Write α back, list the rows whose coefficients have changed, and sum up how far the objective has fallen."""
+    count, fall = 0, 0.0
     for k in range(now[0].size):
         i = chosen.chosen[k]
         change = chosen.sign[k] * (chosen.alpha[k] - v.alpha[i])
         v.alpha[i] = chosen.alpha[k]
         if change != 0.0:
             chosen.moved[count], chosen.weights[count] = chosen.slots[k], change
+            fall -= 0.5 * change * (v.f[i] + chosen.f[k])
             count += 1
     now[0].moved = count
+    now[0].fallen += fall
 
 
 @jit_unmanaged

@@ -21,6 +21,7 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram_of
 from didact.kernels.base import Kernel
 
+INFINITE_KERNEL = "The kernel gave NaN or infinity: check the kernel function and the scale of X."
 NO_GRAM = "approximation='nystroem' needs none of this size"
 
 
@@ -33,7 +34,7 @@ def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
         K[index, index] = kernel.diagonal(X)
     K = K if is_tensor(K) else np.asarray(K, np.float64)
     if not finite_sum(K):
-        raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+        raise InputError(INFINITE_KERNEL)
     return K
 
 
