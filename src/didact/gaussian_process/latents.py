@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import erf
 
-from didact.core.backend import float_type, is_tensor, like, to_numpy
+from didact.core.backend import float_type, is_tensor, like, rows_at, to_numpy
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import Mode, evidence_slope, full_gram, mode
 from didact.engines.gram.process import whitened
 from didact.gaussian_process.searched import Searched, searched
+from didact.gaussian_process.softmax import SoftmaxLatent, softmax_latent_at, softmax_shares
 from didact.kernels.base import Kernel
 
 # The sigmoid as ½Σc + ½Σ c_k erf(λ_k x), after Williams and Barber; scikit-learn's coefficients.
@@ -34,11 +35,16 @@ class Latent(NamedTuple):
     weight: Array
     rows: Array  # numbers of rows
 
+    def problem(self, X: Any, max_iter: int) -> "Problem":
+        """What was solved, from all fitted rows."""
+        return Problem(X=X[self.rows], y=self.y_train_.astype(np.float64), w=self.weight, max_iter=max_iter,
+                       rows=self.rows)  # fmt: skip
+
 
 class Latents(NamedTuple):
     """The processes of several classes or pairs."""
 
-    estimators_: list[Latent]
+    estimators_: list[Any]
 
 
 class Problem(NamedTuple):
@@ -48,6 +54,7 @@ class Problem(NamedTuple):
     y: AnyArray
     w: AnyArray
     max_iter: int
+    rows: Array  # numbers of rows
 
     def at(self, kernel: Kernel, gradient: bool, start: Any = None) -> tuple[Mode, Array]:
         """The mode for a kernel, and the gradient of the evidence."""
@@ -55,6 +62,21 @@ class Problem(NamedTuple):
             K = full_gram(kernel, self.X)
             found = mode(K, self.y, self.w, self.max_iter, start)
             return found, evidence_slope(kernel, self.X, K, found, self.w) if gradient else np.zeros(0)
+
+    def latent(self, search: Searched, found: Mode) -> Latent:
+        """The record of the solved problem, on the host."""
+        return Latent(
+            kernel_=search.shown,
+            log_marginal_likelihood_value_=float(found.value),
+            y_train_=to_numpy(self.y).astype(np.int64),
+            pi_=to_numpy(found.pi),
+            W_sr_=to_numpy(found.root),
+            L_=to_numpy(found.L),
+            residual=to_numpy(found.residual),
+            f_cached=to_numpy(found.f),
+            weight=to_numpy(self.w),
+            rows=self.rows,
+        )
 
 
 def moments_at(X: Any, fitted: Any, latent: Latent) -> tuple[Array, Array]:
@@ -74,20 +96,24 @@ def averaged_sigmoid(mean: Array, variance: Array) -> Array:
     return np.clip((COEFS * erf(scaled)).sum(axis=0) / 2 + 0.5 * COEFS.sum(), 0.0, 1.0)
 
 
-def shares_at(X: Any, fitted: Any, latents: list[Latent]) -> Array:
-    """The probability of label 1 of each process, (n, processes)."""
+def shares_at(X: Any, fitted: Any, latents: list[Any]) -> Array:
+    """The probability of label 1 of each process, (n, processes); of processes of all classes jointly, those of all."""
+    if isinstance(latents[0], SoftmaxLatent):
+        return softmax_shares(X, fitted, latents[0])
     return np.stack([averaged_sigmoid(*moments_at(X, fitted, one)) for one in latents], axis=1)
 
 
-def latent_at(X: Any, fitted: Any, latent: Latent) -> Array:
-    """Mean and variance of the latent function, (n, 2)."""
+def latent_at(X: Any, fitted: Any, latent: Any) -> Array:
+    """Mean and variance of the latent function, (n, 2); of all classes jointly (n, C, 2)."""
+    if isinstance(latent, SoftmaxLatent):
+        return softmax_latent_at(X, fitted, latent)
     return np.stack(moments_at(X, fitted, latent), axis=1)
 
 
-def posterior_at(X: Any, fitted: Any, latents: list[Latent], present: Array, classes: int) -> Array:
+def posterior_at(X: Any, fitted: Any, latents: list[Any], present: Array, classes: int) -> Array:
     """Probabilities of all classes, 0 of those without weight; one against the rest are scaled to sum up to 1."""
     found = shares_at(X, fitted, latents)
-    if len(latents) == 1:
+    if found.shape[1] == 1:
         found = np.hstack([1.0 - found, found])
     total = found.sum(axis=1, keepdims=True)
     out = np.zeros((len(found), classes))
@@ -95,9 +121,9 @@ def posterior_at(X: Any, fitted: Any, latents: list[Latent], present: Array, cla
     return like(out.astype(float_type(X)), X)
 
 
-def labels_at(X: Any, fitted: Any, latents: list[Latent], classes: Array, pairs: bool) -> Array:
+def labels_at(X: Any, fitted: Any, latents: list[Any], classes: Array, pairs: bool) -> Array:
     """The class with the largest probability, or with most votes of pairs, where confidence breaks ties."""
-    if len(classes) == 2:
+    if len(classes) == 2 and isinstance(latents[0], Latent):
         return classes[(moments_at(X, fitted, latents[0])[0] > 0).astype(int)]
     found = shares_at(X, fitted, latents)
     if not pairs:
@@ -123,23 +149,7 @@ def binary_sets(codes: Array, classes: int, pairs: bool) -> list[tuple[Array, in
 
 def problem_of(U: Any, codes: Array, w: Array, rows: Array, label: int, max_iter: int) -> Problem:
     """One of these problems."""
-    X = U if len(rows) == len(codes) else U[rows.tolist()] if is_tensor(U) else U[rows]
+    X = U if len(rows) == len(codes) else rows_at(U, rows)
     reference = U if is_tensor(U) else codes
     y = like((codes[rows] == label).astype(np.float64), reference)
-    return Problem(X=X, y=y, w=like(w[rows], reference), max_iter=max_iter)
-
-
-def latent_of(search: Searched, problem: Problem, found: Mode, rows: Array) -> Latent:
-    """The record of a solved problem, on the host."""
-    return Latent(
-        kernel_=search.shown,
-        log_marginal_likelihood_value_=float(found.value),
-        y_train_=to_numpy(problem.y).astype(np.int64),
-        pi_=to_numpy(found.pi),
-        W_sr_=to_numpy(found.root),
-        L_=to_numpy(found.L),
-        residual=to_numpy(found.residual),
-        f_cached=to_numpy(found.f),
-        weight=to_numpy(problem.w),
-        rows=rows,
-    )
+    return Problem(X=X, y=y, w=like(w[rows], reference), max_iter=max_iter, rows=rows)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
-from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.backend import as_dense, local, to_numpy
 from didact.core.errors import ParameterError, Singular
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
@@ -235,7 +235,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
             block, one = rows.whole(), rows.y_ndim == 1
             p = of_evidence(search.kernel, block.X, found, read.mean)
             X, Y = block.X, to_numpy(read(block)[1])[:, : rows.n_targets]
-            X = to_numpy(X) if is_tensor(X) else X.toarray() if is_sparse(X) else X
+            X = as_dense(local(X))
             self.X_train_ = np.array(X) if self.copy_X_train else X
             self.y_train_ = Y[:, 0] if one else Y
         else:
