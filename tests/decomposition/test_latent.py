@@ -157,3 +157,11 @@ def test_only_proportions_of_weights_count():
     one, other = FactorAnalysis(2).fit(X), FactorAnalysis(2).fit(X, sample_weight=np.full(60, 0.001))
     np.testing.assert_allclose(other.get_covariance(), one.get_covariance(), rtol=1e-10)
     np.testing.assert_allclose(other.loglike_, one.loglike_, rtol=1e-10)
+
+
+def test_columns_without_noise_of_their_own():
+    """Columns that are multiples of one another: all noise is at its floor, and no direction is left to go."""
+    model = FactorAnalysis(1).fit(np.arange(12.0).reshape(6, 2))
+    variances = np.arange(0.0, 12.0, 2.0).var() * np.ones(2)
+    np.testing.assert_allclose(np.diag(model.get_covariance()), variances, rtol=1e-5)
+    assert (model.noise_variance_ >= 1e-6 * variances * (1 - 1e-12)).all()

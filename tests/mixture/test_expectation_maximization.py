@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy import linalg
 from scipy.stats import norm, poisson
 from sklearn.exceptions import ConvergenceWarning
 
 from didact.core.errors import InputError
-from didact.mixture import BernoulliMixture, ExpectationMaximization, GaussianMixture
+from didact.engines.components import low_rank, mixture
+from didact.mixture import (
+    BernoulliMixture,
+    ExpectationMaximization,
+    GaussianComponents,
+    GaussianMixture,
+    expectation_maximization,
+)
 
 
 class Poissons:
@@ -136,3 +144,21 @@ def test_a_threshold_is_used_in_fit_and_prediction():
     binary = BernoulliMixture(2, binarize=None, random_state=0).fit((Z > 5).astype(float))
     np.testing.assert_allclose(high.means_, binary.means_, rtol=1e-9)
     np.testing.assert_allclose(high.score_samples(Z), binary.score_samples((Z > 5).astype(float)), rtol=1e-9)
+
+
+def test_few_rows_of_many_columns_take_no_decomposition_of_a_whole_covariance(monkeypatch):
+    wide = np.random.default_rng(1).normal(size=(12, 320)) * np.linspace(0.1, 3.0, 320)
+    expected = wide_fit(monkeypatch, wide, lambda C, least=0.0: None)
+    monkeypatch.undo()
+    for owner, name in ((np.linalg, "eigh"), (linalg, "cholesky"), (linalg, "solve_triangular")):
+        monkeypatch.setattr(owner, name, None)
+    found = wide_fit(monkeypatch, wide, low_rank.low_rank_of)
+    np.testing.assert_allclose(found.log_likelihoods_, expected.log_likelihoods_, rtol=1e-8)
+    np.testing.assert_allclose(found.parameters_[2], expected.parameters_[2], atol=1e-9)
+    np.testing.assert_allclose(found.predict_proba(wide), expected.predict_proba(wide), atol=1e-9)
+
+
+def wide_fit(monkeypatch, rows, thin):
+    for place in (mixture, expectation_maximization):
+        monkeypatch.setattr(place, "low_rank_of", thin)
+    return ExpectationMaximization(GaussianComponents(2, 1e-3), random_state=0).fit(rows)

@@ -15,10 +15,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_memory
 
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, refuse_values, to_unit
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, to_unit
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.overflow import refuse_extreme
@@ -37,12 +36,12 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import refuse_square
+from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import own_distances
 from didact.engines.linkage.graphs import connected_edges, edge_lengths, graph_tree
 from didact.engines.linkage.trees import chained, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
+from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
 from didact.engines.neighbors.tables import compiled
 from didact.parts.distances import NAMES, Euclidean, distance_named
 
@@ -72,7 +71,7 @@ def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
     """The distance and the rows; or no distance, and a table of distances."""
     if callable(metric) and not hasattr(metric, "between1") and _arguments(metric) == 1:
         return None, own_distances(np.asarray(metric(X, **(metric_params or {})), np.float64))
-    if isinstance(metric, str) and metric == "precomputed":
+    if metric == "precomputed":
         return None, own_distances(X)
     if isinstance(metric, str) and metric == "cosine" and not X.any(axis=1).all():
         row = int(np.flatnonzero(~X.any(axis=1))[0])
@@ -109,7 +108,7 @@ def _tree_along(graph: Any, X: Array, linkage: str, noun: Any) -> tuple[Array, i
     return graph_tree(linkage, len(X), i, j, d, X), count
 
 
-class AgglomerativeClustering(ClusterMixin, _Hierarchy):
+class AgglomerativeClustering(_Hierarchy):
     r"""Hierarchical clustering from the rows up, by single, complete, average or Ward linkage.
 
     .. math:: \delta(A, B) = \min_{a\in A,\,b\in B} d(a, b),\quad \max d(a, b),\quad
@@ -162,7 +161,7 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
     linkage: str = param("ward", one_of(*LINKAGES), "The distance of two clusters.")
     distance_threshold: Any = param(None, [at_least(0), none], "Merging at this distance or farther do not merge.")
     compute_distances: bool = param(False, is_bool, "Whether to set `distances_` without a threshold.")
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric_params: Any = metric_params_param()
 
     _attrs = [
         attr("n_connected_components_", "int", "Components of `connectivity`; 1 without."),
@@ -171,11 +170,6 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
     ]
 
     _test_params = [{"n_clusters": 3}, {"n_clusters": 3, "linkage": "average", "metric": "manhattan"}]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":
         """Build the tree of rows X and cut it; y is not used."""
@@ -187,10 +181,6 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
         self.n_connected_components_ = count
         self._refuse_infinite(Z, rows)
         return self._cut_off(Z)
-
-    def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Fit, and the cluster of each of the same rows."""
-        return self.fit(X, y).labels_
 
     def _refuse(self, rows: Array) -> None:
         """Refuse parameters that do not go together, and too few rows."""
@@ -204,7 +194,7 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
                 "and 'l2')."
             )
         refuse_one_row(rows)
-        refuse_values(self, rows)
+        require_finite(rows, getattr(self, "feature_names_in_", None))
         if self.linkage in ("complete", "average") and self.connectivity is None:
             refuse_square(len(rows), "use Ward or single linkage, which need no table of distances", 1)
 
@@ -219,7 +209,7 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
         if not np.isfinite(Z).all():
             if self.metric != "precomputed":
                 refuse_extreme(rows, getattr(self, "feature_names_in_", None))
-            raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
+            raise InputError(INFINITE_DISTANCE)
 
     def _with_distances(self) -> bool:
         return bool(self.compute_distances or self.distance_threshold is not None)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_extreme
@@ -115,7 +115,7 @@ def finite_spread(rows: Rows) -> Components:
 
 def given(init: Any, rows: Rows, count: int) -> Array:
     """Centres of the user's, once their shape and values are looked at."""
-    centers = np.array(init.toarray() if is_sparse(init) else to_numpy(init), np.float64)
+    centers = np.array(to_numpy(as_dense(init)), np.float64)
     if isinstance(rows, MemoryRows):
         refuse_few(rows.X, None, count)
     if centers.ndim != 2 or len(centers) != count:

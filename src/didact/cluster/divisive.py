@@ -12,33 +12,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from didact.cluster.base import refuse_few, warn_of_equal_rows
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, refuse_values, to_unit
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, to_unit
 from didact.cluster.kmeans import KMeans
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import (
-    at_least,
-    attr,
-    is_bool,
-    is_callable,
-    none,
-    one_of,
-    param,
-    random_state,
-    whole,
-)
+from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import refuse_square
+from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import own_distances
 from didact.engines.linkage.division_loops import diameter
 from didact.engines.linkage.divisions import divide_widest, splinter_group
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
-from didact.parts.distances import NAMES, Euclidean, distance_named
+from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_param, metric_params_param, own_distances
+from didact.parts.distances import Euclidean, distance_named
 
 
 def root_of_squares(X: Array, rows: Array) -> float:
@@ -55,7 +44,7 @@ def two_means(X: Array, n_init: int, seeds: np.random.SeedSequence, rows: Array)
     return np.asarray(labels != labels[0])
 
 
-class DivisiveClustering(ClusterMixin, _Hierarchy):
+class DivisiveClustering(_Hierarchy):
     r"""Hierarchical clustering from the whole down: by splinter groups (DIANA) or by bisecting k-means.
 
     .. math:: \text{divide } \arg\max_C \max_{a,b\in C} d(a, b)\quad\text{or}\quad
@@ -84,10 +73,8 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
     """
 
     n_clusters: Any = param(2, [whole(1), none], "Number of clusters; None with `distance_threshold`.")
-    metric: Any = param(
-        "euclidean", [one_of(*NAMES), is_callable], "The distance: a name, 'precomputed', or a function of two rows."
-    )
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
     split: str = param(
         "diana", one_of("diana", "kmeans"), "How a cluster is divided: a splinter group, or two centres."
     )
@@ -105,11 +92,6 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
 
     _test_params = [{"n_clusters": 3}, {"n_clusters": 3, "split": "kmeans", "random_state": 0}]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "DivisiveClustering":
         """Divide rows X; y is not used."""
         rows = dense(self._rows(X, target="none").whole().X, np.float64)
@@ -124,10 +106,6 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
             warn_of_equal_rows(self.labels_, self.n_clusters)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Fit, and the cluster of each of the same rows."""
-        return self.fit(X, y).labels_
-
     def _refuse(self, rows: Array) -> None:
         """Refuse parameters that do not go together, and rows that cannot be divided."""
         if (self.n_clusters is None) == (self.distance_threshold is None):
@@ -140,7 +118,7 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
             )
         refuse_one_row(rows)
         refuse_few(rows, None, self.n_clusters or 1)
-        refuse_values(self, rows)
+        require_finite(rows, getattr(self, "feature_names_in_", None))
 
     def _divide(self, rows: Array) -> tuple[Array, Array]:
         """The tree of the rows, and the leaf of each."""
@@ -153,7 +131,7 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
             refuse_square(len(rows), "take split='kmeans' and choose='inertia', which need no table of distances", 1)
             D = lower_triangle(own_distances(rows)) if noun is None else distance_triangle(noun, rows)
             if not np.isfinite(D).all():
-                raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
+                raise InputError(INFINITE_DISTANCE)
         seeds = seed_sequence(self.random_state)
         split = partial(splinter_group, D) if self.split == "diana" else partial(two_means, rows, self.n_init, seeds)
         width = partial(diameter, D) if wide else partial(root_of_squares, rows)

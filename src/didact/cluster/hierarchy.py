@@ -4,11 +4,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClusterMixin
 
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr
-from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.linkage.trees import cut
 
@@ -24,19 +24,13 @@ def refuse_one_row(rows: Array) -> None:
         )
 
 
-def refuse_values(model: Any, rows: Array) -> None:
-    """Refuse values that are no numbers, and name their columns."""
-    if not finite_sum(rows):
-        refuse_non_finite(rows, getattr(model, "feature_names_in_", None))
-
-
 def to_unit(X: Array) -> tuple[Array, int]:
     """Rows divided by a power of two, and its exponent, so that squares neither overflow nor vanish."""
     scale = int(np.frexp(np.abs(X).max(initial=0.0))[1])
     return np.ldexp(X, -scale), scale
 
 
-class _Hierarchy(Estimator):
+class _Hierarchy(ClusterMixin, Estimator):
     """A model with `linkage_`, a tree of clusters. Abstract."""
 
     _attrs = [
@@ -45,6 +39,10 @@ class _Hierarchy(Estimator):
         attr("linkage_", "(n_leaves - 1, 4)", "SciPy's linkage matrix: two clusters, their distance, number of rows."),
         attr("n_leaves_", "int", "Leaves of the tree."),
     ]
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Fit, and the cluster of each of the same rows."""
+        return self.fit(X, y).labels_
 
     def cut(self, n_clusters: int | None = None, distance_threshold: float | None = None) -> Array:
         """The clusters of the fitted rows at another number of clusters or distance; the tree stays as it is.

@@ -127,15 +127,8 @@ def k_means(
     ([0.5, 9.5], 1.0)
     """
     model = KMeans(
-        n_clusters=n_clusters,
-        init=init,
-        n_init=n_init,
-        max_iter=max_iter,
-        verbose=verbose,
-        tol=tol,
-        random_state=random_state,
-        copy_x=copy_x,
-        algorithm=algorithm,
-    ).fit(X, sample_weight=sample_weight)
+        n_clusters=n_clusters, init=init, n_init=n_init, max_iter=max_iter, verbose=verbose, tol=tol,
+        random_state=random_state, copy_x=copy_x, algorithm=algorithm,
+    ).fit(X, sample_weight=sample_weight)  # fmt: skip
     found: tuple[Array, Array, float] = (model.cluster_centers_, model.labels_, model.inertia_)
     return (*found, model.n_iter_) if return_n_iter else found

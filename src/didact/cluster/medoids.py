@@ -15,19 +15,19 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from didact.cluster.base import counting, refuse_few
-from didact.core.backend import float_type, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.backend import float_type, row_weights, to_numpy
+from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, report_convergence
-from didact.core.overflow import refuse_extreme
-from didact.core.parameters import array_like, attr, is_callable, none, one_of, param, random_state, whole
+from didact.core.parameters import array_like, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
+from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import build, distance_table, drawn_medoids, medoids, own_distances
+from didact.engines.centroids.medoids import build, drawn_medoids, medoids
 from didact.engines.centroids.starts import by_place
-from didact.parts.distances import NAMES, distance_named
+from didact.engines.neighbors.all_pairs import distance_table, finite_distances, metric_param, metric_params_param
+from didact.parts.distances import distance_named
 
 
 def to_medoids(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
@@ -75,10 +75,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     """
 
     n_clusters: int = param(8, whole(1), "Number of clusters.")
-    metric: Any = param(
-        "euclidean", [one_of(*NAMES), is_callable], "The distance: a name, 'precomputed', or a function of two rows."
-    )
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
     init: Any = param(
         "k-medoids++",
         [one_of("k-medoids++", "build"), array_like],
@@ -98,11 +96,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     _test_params = [{"n_clusters": 3, "random_state": 0}]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
     @property
     def _n_features_out(self) -> int:
         return len(self.medoid_indices_)
@@ -114,7 +107,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         refuse_few(rows, w, self.n_clusters)
         D = self._distances(rows)
         with FitProgress(self, X=X, attributes=lambda x: self._fitted(x, rows, block.X)) as progress:
-            result = self._best(D, np.ones(len(D)) if w is None else w.astype(np.float64), rows, progress)
+            result = self._best(D, row_weights(w, len(D)), rows, progress)
         report_convergence(self, result)
         self.__dict__.update(self._fitted(result.x, rows, block.X))
         self.labels_, self.inertia_ = D[result.x].argmin(axis=0).astype(np.int32), float(result.value)
@@ -122,16 +115,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _distances(self, rows: Array) -> Array:
         """All distances of the rows, once these are looked at; sets the metric."""
-        if not finite_sum(rows):
-            refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        require_finite(rows, names)
         refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
         own = self.metric == "precomputed"
         self._noun = None if own else distance_named(self.metric, 2.0, self.metric_params, rows)
-        D = own_distances(rows) if own else distance_table(self._noun, rows, rows)
-        if not finite_sum(D):
-            refuse_extreme(rows, getattr(self, "feature_names_in_", None))
-            raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
-        return D
+        return finite_distances(self._noun, rows, names)
 
     def _best(self, D: Array, w: Array, rows: Array, progress: FitProgress) -> Any:
         """The run of least loss."""
@@ -162,8 +151,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def predict(self, X: Any) -> Any:
         """The number of each row's nearest medoid; of a matrix of distances from the fitted rows, likewise."""
-        return self._after_fit()._map_rows(X, nearest_medoid, *self._arguments())
+        return self._map_rows(X, nearest_medoid, *self._arguments())
 
     def transform(self, X: Any) -> Any:
         """The distances of each row from the medoids, (n, n_clusters)."""
-        return self._after_fit()._map_rows(X, medoid_distances, *self._arguments())
+        return self._map_rows(X, medoid_distances, *self._arguments())

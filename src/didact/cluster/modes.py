@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from didact.cluster.base import counting, given, refuse_few
-from didact.core.backend import float_type, to_numpy
+from didact.core.backend import float_type, row_weights
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -23,10 +23,10 @@ from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import distance_table
 from didact.engines.centroids.starts import distinct, rows_to_draw
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.result import Result
+from didact.engines.neighbors.all_pairs import distance_table
 from didact.parts.distances import Hamming
 
 
@@ -81,7 +81,7 @@ def counts_of(block: Block, modes: Array) -> Counts:
     X, K = dense(block.X, np.float64), len(modes)
     D = mismatches(X, modes)
     labels = D.argmin(axis=1)
-    w = np.ones(len(X)) if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
+    w = row_weights(block.weight, len(X))
     values, weights = [], []
     for column in X.T:
         known, codes = np.unique(column, return_inverse=True)

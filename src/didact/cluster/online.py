@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from didact.cluster.base import _Centers, drawn, finite_spread, init_param, nearest
-from didact.core.backend import float_type, is_sparse, is_tensor, read_only, to_numpy
+from didact.core.backend import as_dense, float_type, local, read_only
 from didact.core.parameters import attr, between, is_bool, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assigned_of
 from didact.engines.centroids.online_loops import online_steps
@@ -27,7 +27,7 @@ from didact.engines.centroids.online_loops import online_steps
 
 def unit_rows(X: Any) -> Any:
     """Rows of length 1; a row of zeros stays."""
-    X = to_numpy(X) if is_tensor(X) else X.toarray() if is_sparse(X) else X
+    X = as_dense(local(X))
     length = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
     return (X / np.where(length > 0, length, 1.0)[:, None]).astype(float_type(X))
 
@@ -126,8 +126,7 @@ class OnlineKMeans(_Centers):
         rate, total = self.eta0 if self.learning_rate == "constant" else 0.0, 0.0
         for number, block in enumerate(rows.stream()):
             X = read_only(block.X)
-            if not finite_sum(X):
-                refuse_non_finite(X, rows.names)
+            require_finite(X, rows.names)
             key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, epoch, number))
             order = np.random.default_rng(key).permutation(len(X)) if self.shuffle else np.arange(len(X))
             w = read_only(np.zeros(0) if block.weight is None else np.asarray(block.weight, np.float64))

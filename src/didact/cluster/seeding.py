@@ -8,7 +8,7 @@ from didact.cluster.base import refuse_few
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.random import seed_sequence
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.centroids.starts import plus_plus_rows
 
@@ -56,8 +56,7 @@ def kmeans_plusplus(
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions, rows and columns, not {X.ndim}: reshape it.")
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if not finite_sum(X):
-        refuse_non_finite(X, None)
+    require_finite(X, None)
     w = None if sample_weight is None else np.asarray(to_numpy(sample_weight), np.float64)
     if w is not None and (w.shape != (X.shape[0],) or not (w >= 0).all()):
         raise InputError("sample_weight must hold a number of at least 0 for each row.")

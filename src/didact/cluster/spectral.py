@@ -18,19 +18,17 @@ from sklearn.base import ClusterMixin
 
 from didact.cluster.base import refuse_few
 from didact.cluster.kmeans import k_means
-from didact.core.backend import is_sparse, to_numpy
-from didact.core.errors import InputError, users_level
+from didact.core.backend import is_sparse, local, to_numpy
+from didact.core.errors import users_level
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, attr, is_callable, none, one_of, param, random_state, whole
+from didact.core.parameters import at_least, attr, is_callable, is_precomputed, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
-from didact.core.random import seed_sequence
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.random import first_seed, seed_sequence
+from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.neighbors import build_index
-from didact.engines.spectral.graph import graph_embedding, mutual, nearest_affinity
-from didact.parts.distances import Euclidean, Precomputed
+from didact.engines.spectral.graph import graph_embedding, nearest_affinity
 
 SQUARE = (
     "The spectral clustering API has changed. ``fit``now constructs an affinity matrix from data. To use a custom "
@@ -94,16 +92,9 @@ def spectral_clustering(
     True
     """
     model = SpectralClustering(
-        n_clusters=n_clusters,
-        n_components=n_components,
-        eigen_solver=eigen_solver,
-        random_state=random_state,
-        n_init=n_init,
-        eigen_tol=eigen_tol,
-        affinity="precomputed",
-        assign_labels=assign_labels,
-        verbose=verbose,
-    )
+        n_clusters=n_clusters, n_components=n_components, eigen_solver=eigen_solver, random_state=random_state,
+        n_init=n_init, eigen_tol=eigen_tol, affinity="precomputed", assign_labels=assign_labels, verbose=verbose,
+    )  # fmt: skip
     return np.asarray(model.fit(affinity).labels_)
 
 
@@ -172,20 +163,10 @@ class SpectralClustering(ClusterMixin, Estimator):
         {"n_clusters": 3, "random_state": 0, "gamma": 0.05, "assign_labels": "cluster_qr"},
     ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._given
-        return tags
-
-    @property
-    def _given(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
-
     def fit(self, X: Any, y: Any = None) -> "SpectralClustering":
         """Find the clusters of rows X; y is not used."""
         rows = self._rows(X, target="none").whole().X
-        if not finite_sum(rows):
-            refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
+        require_finite(rows, getattr(self, "feature_names_in_", None))
         refuse_few(rows, None, max(self.n_clusters, 2))
         with FitProgress(self, X=X):
             A = self._affinities(rows)
@@ -195,17 +176,12 @@ class SpectralClustering(ClusterMixin, Estimator):
 
     def _affinities(self, X: Any) -> Any:
         n, p = X.shape
-        if n == p and not self._given:
+        if n == p and not is_precomputed(self.affinity):
             warnings.warn(SQUARE, UserWarning, stacklevel=users_level())
-        if isinstance(self.affinity, str) and self.affinity == "precomputed":
+        if self.affinity == "precomputed":
             return X
         if isinstance(self.affinity, str) and self.affinity.endswith("nearest_neighbors"):
-            if self.n_neighbors > n:
-                raise InputError(f"Expected n_neighbors <= n_samples, but n_neighbors = {self.n_neighbors}, n = {n}.")
-            rows = X if is_sparse(X) else to_numpy(X)
-            if self.affinity == "nearest_neighbors":
-                return nearest_affinity(build_index(rows, Euclidean()), self.n_neighbors)
-            return mutual(build_index(rows, Precomputed()).nearest(rows, self.n_neighbors)[1], n)
+            return nearest_affinity(local(X), self.n_neighbors, is_precomputed(self.affinity))
         kernel = pairwise_kernel(self.affinity, self.gamma, self.degree, self.coef0, self.kernel_params, p)
         return gram_of(kernel, X, X)
 
@@ -213,11 +189,10 @@ class SpectralClustering(ClusterMixin, Estimator):
         lanczos, draws = seed_sequence(self.random_state).spawn(2)
         tol = 0.0 if isinstance(self.eigen_tol, str) else float(self.eigen_tol)
         k = min(self.n_components or self.n_clusters, A.shape[0])
-        seed = int(lanczos.generate_state(1)[0])
-        maps = to_numpy(graph_embedding(A, k, drop_first=False, tol=tol, seed=seed)).astype(np.float64)
+        maps = graph_embedding(A, k, drop_first=False, tol=tol, seed=first_seed(lanczos))
+        maps = to_numpy(maps).astype(np.float64)
         if self.assign_labels == "cluster_qr":
             return cluster_qr(maps).astype(np.int32)
         if self.assign_labels == "discretize":
             return discretize(maps, np.random.default_rng(draws)).astype(np.int32)
-        seed = int(draws.generate_state(1)[0])
-        return np.asarray(k_means(maps, self.n_clusters, random_state=seed, n_init=self.n_init)[1])
+        return np.asarray(k_means(maps, self.n_clusters, random_state=first_seed(draws), n_init=self.n_init)[1])

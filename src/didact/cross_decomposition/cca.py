@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, RegressorMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import as_dense, float_type, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
@@ -269,7 +269,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
         return self.fit(X, y, sample_weight=sample_weight).transform(X, y)
 
     def _targets_given(self, y: Any) -> Any:
-        Y = y if is_tensor(y) else np.asarray(y.toarray() if is_sparse(y) else y)
+        Y = y if is_tensor(y) else np.asarray(as_dense(y))
         Y = Y if is_tensor(Y) or Y.dtype in (np.float32, np.float64) else Y.astype(np.float64)
         Y = Y[:, None] if Y.ndim == 1 else Y
         if Y.ndim != 2 or Y.shape[1] != len(self.y_mean_):

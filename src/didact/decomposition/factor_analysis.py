@@ -21,10 +21,12 @@ from didact.core.parameters import array_like, at_least, attr, is_bool, none, on
 from didact.core.progress import FitProgress
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
-from didact.decomposition.latent import _Latent, projected, score_matrix
+from didact.decomposition.incomplete import Model, fit_incomplete, parameters
+from didact.decomposition.latent import _Latent
 from didact.decomposition.rotations import SHARE, oblique, orthogonal
 from didact.decomposition.spread import Spread, spread_of
 from didact.engines.components.em import em
+from didact.engines.components.low_rank import LowRank
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
@@ -33,6 +35,7 @@ from didact.parts.families.log_densities import LOG_2PI
 
 MOST_SCORED = 2000  # columns of few rows, up to which steps are those of scoring, with p × p matrices
 LONGEST = 3.0  # step of the logarithm of a variance
+INNER_SHARE, INNER_STEPS = 0.1, 20  # of the tolerance, and of an M step for rows with missing values
 LEAST_NOISE = 1e-6  # of a column, relative to its variance, or absolute where that is 0
 
 
@@ -59,15 +62,24 @@ def scored(S: Spread, noise: Array, found: Profile, least: Array) -> Array:
     """A step of Fisher scoring for log ψ: the slope of the profile is 1 − S*_jj − Σ u²(1 − λ), its bend (I − UUᵀ)²."""
     slope = 1.0 - S.variances / noise - found.axes**2 @ (1.0 - found.values)
     free = ~((noise <= least) & (slope > 0))
+    if not free.any():
+        return noise
     bend = (np.eye(len(noise)) - found.axes @ found.axes.T)[np.ix_(free, free)] ** 2
     step = np.zeros(len(noise))
     step[free] = np.clip(newton_direction(bend, slope[free]), -LONGEST, LONGEST)
     return np.clip(noise * np.exp(step), least, np.maximum(S.variances, least))
 
 
-def fit_factors(S: Spread, count: int, start: Array | None, tol: float, max_iter: int, report: Report) -> Result:
+def least_noise(variances: Array) -> Array:
+    """The least variances of the noise of columns with these variances."""
+    return LEAST_NOISE * np.where(variances > 0, variances, 1.0)
+
+
+def fit_factors(
+    S: Spread, count: int, start: Array | None, tol: float, max_iter: int, report: Report, least: Array | None = None
+) -> Result:
     """Noise variances of greatest likelihood; the `value` is minus the log-likelihood of all rows."""
-    least = LEAST_NOISE * np.where(S.variances > 0, S.variances, 1.0)
+    least = least_noise(S.variances) if least is None else least
 
     def expect(noise: Array) -> tuple[float, Profile]:
         value, found = profile(S, noise, count)
@@ -94,6 +106,20 @@ def fit_factors(S: Spread, count: int, start: Array | None, tol: float, max_iter
     return dataclasses.replace(end, n_iter=near.n_iter + end.n_iter, history=near.history + end.history[1:])
 
 
+def inner_fit(count: int, start: Array | None, tol: float) -> Model:
+    """The M step for rows with missing values: noise of greatest likelihood for their expected covariance, nearly."""
+
+    def fitted(S: Spread, noise: Array | None, variances: Array) -> tuple[Array, LowRank]:
+        near, least = start if noise is None else noise, least_noise(variances)
+        new = fit_factors(S, count, near, INNER_SHARE * tol, INNER_STEPS, lambda *_: False, least).x
+        value, found = profile(S, new, count)
+        if noise is not None and (old := profile(S, noise, count))[0] > value:  # by rounding
+            new, found = noise, old[1]
+        return new, LowRank(new, found.loadings.T)
+
+    return fitted
+
+
 class FactorAnalysis(_Latent):
     r"""Few hidden factors behind the columns, each column with noise of its own variance, by EM and scoring.
 
@@ -110,10 +136,15 @@ class FactorAnalysis(_Latent):
     variance (Heywood cases). Rows may be fewer than columns. Cost: n p²/2, and p²(p + k) a step. Shape of computation:
     reduce.
 
+    Missing values are further hidden variables: the fit is that of greatest likelihood of the values that are there,
+    scores and densities are given these, and `fill` estimates the others. Each step is then a pass over the rows with
+    gaps, n p² + Σ m³ for patterns of m missing columns, and needs p × p matrices.
+
     References
     ----------
     Rubin, Thayer (1982), doi:10.1007/BF02293851; Liu, Rubin (1994), doi:10.1093/biomet/81.4.633; Kaiser (1958),
-    doi:10.1007/BF02289233; Bartlett (1937), doi:10.1111/j.2044-8295.1937.tb00863.x (scores).
+    doi:10.1007/BF02289233; Bartlett (1937), doi:10.1111/j.2044-8295.1937.tb00863.x (scores); Little, Rubin (2019),
+    doi:10.1002/9781119482260 (missing values).
 
     Examples
     --------
@@ -125,6 +156,8 @@ class FactorAnalysis(_Latent):
     >>> model = FactorAnalysis(2, rotation="varimax").fit(X)
     >>> np.sort(np.abs(model.components_).round(0).sum(axis=1))
     array([3., 3.])
+    >>> model.fill([[1.0, 1.0, np.nan, 0.0, 0.0, 0.0]]).round(1)
+    array([[1., 1., 1., 0., 0., 0.]])
     """
 
     _test_params = [{"n_components": 2}, {"n_components": 2, "rotation": "promax"}]
@@ -162,18 +195,26 @@ class FactorAnalysis(_Latent):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FactorAnalysis":
         """Fit to rows X; sample_weight counts rows, y is ignored."""
         rows = self._rows(X, None, sample_weight, target="none")
-        k = rows.n_features if self.n_components is None else self.n_components
-        if k > rows.n_features:
-            raise ParameterError(f"n_components={k} is more than the {rows.n_features} columns there are.")
-        refuse_square(k, "choose n_components, the number of factors")
-        start, S, dtype = self._first(rows.n_features), spread_of(rows), float_type(rows)
-        attributes = lambda noise: self._attributes(S, noise, k, dtype)  # noqa: E731
+        k, start, S = self._count(rows.n_features), self._first(rows.n_features), spread_of(rows)
+        attributes = lambda x: self._attributes(*parameters(S, x), k, float_type(rows))  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=attributes) as progress:
-            result = fit_factors(S, k, start, self.tol, self.max_iter, progress.report)
+            how = self.tol, self.max_iter, progress.report
+            if S.gaps:
+                result = fit_incomplete(rows, inner_fit(k, start, self.tol), *how)
+            else:
+                result = fit_factors(S, k, start, *how)
         self.__dict__.update(attributes(result.x))
         self.loglike_ = [-float(value) for value in result.history[1:]]
         report_convergence(self, result)
         return self
+
+    def _count(self, p: int) -> int:
+        """The number of factors."""
+        k = p if self.n_components is None else int(self.n_components)
+        if k > p:
+            raise ParameterError(f"n_components={k} is more than the {p} columns there are.")
+        refuse_square(k, "choose n_components, the number of factors")
+        return k
 
     def _first(self, p: int) -> Array | None:
         if self.noise_variance_init is None:
@@ -206,8 +247,6 @@ class FactorAnalysis(_Latent):
         found = getattr(self, "factor_correlation_", None)
         return np.eye(len(self.components_)) if found is None else np.asarray(found, np.float64)
 
-    def transform(self, X: Any) -> Any:
-        """Scores of the factors, (n, n_components)."""
-        loadings = np.asarray(self._after_fit().components_, np.float64)
-        matrix = score_matrix(loadings, self._noise, self._correlation, self.scores == "bartlett")
-        return self._map_rows(X, projected, np.asarray(self.mean_, np.float64), matrix)
+    @property
+    def _bartlett(self) -> bool:  # type: ignore[override]
+        return self.scores == "bartlett"

@@ -18,6 +18,7 @@ from didact.core.estimator import warn_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.decomposition.sources import White, _Sources, first_matrix, matrices, whitened, with_signs
 from didact.engines.factors.sources import Contrast, deflation, fixed_point
@@ -84,11 +85,11 @@ class FastICA(_Sources):
         contrast, white, dtype = self._contrast(), self._white(rows), float_type(rows)
         inner, k = (rows, rows.n_features) if white is None else (white.rows, len(white.matrix))
         attributes = lambda W: matrices(self._scaled(W, white), white, dtype)  # noqa: E731
-        with FitProgress(self, self.max_iter, X=X, attributes=attributes) as progress:
+        with FitProgress(self, self.max_iter, X=X, attributes=attributes) as progress, blas_for(k):
             solver = fixed_point if self.algorithm == "parallel" else deflation
             start = first_matrix(self.w_init, k, self.random_state)
             result = solver(inner, start, contrast, self.tol, self.max_iter, progress.report)
-        self.__dict__.update(attributes(result.x))
+            self.__dict__.update(attributes(result.x))
         self.n_iter_ = max(1, result.n_iter)
         if not result.converged and result.status != "stopped":
             warn_convergence(self, NOT_AT_REST)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import float_type, is_sparse, to_numpy
+from didact.core.backend import as_dense, float_type, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import attr, is_bool, none, param, whole
@@ -122,7 +122,7 @@ class IncrementalPCA(_Principal):
         """The past after one more batch, with as many axes as are kept."""
         if weight is not None:
             raise InputError("IncrementalPCA takes no weights: repeat rows, or use PCA, which counts them.")
-        X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
+        X = np.asarray(to_numpy(as_dense(X)), np.float64)
         if not len(X):
             return past
         with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import as_dense, float_type, is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, is_callable, none, one_of, param, random_state, whole
@@ -135,7 +135,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelPCA":
@@ -181,7 +180,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Z = found.vectors * np.sqrt(found.values) / (1.0 if cases is None else cases[:, None])
         self.X_transformed_fit_ = Z.astype(dtype)
         if self.preimage == "ridge":
-            dense = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
+            dense = np.asarray(as_dense(X), np.float64)
             self.dual_coef_ = ridge_preimages(self.kernel_, Z, dense, self.alpha, cases).astype(dtype)
 
     @property
@@ -224,7 +223,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _nearest(self, Z: Array) -> Array:
         """The fixed points for coordinates Z, from the row of the fit that is nearest to each."""
-        X = np.asarray(self.X_fit_.toarray() if is_sparse(self.X_fit_) else self.X_fit_, np.float64)
+        X = np.asarray(as_dense(self.X_fit_), np.float64)
         axes, known = self._found(), np.asarray(self.X_transformed_fit_, np.float64)
         distance = (known**2).sum(axis=1) - 2.0 * Z @ known.T
         gammas = Z @ axes.coefficients().T + axes.shares

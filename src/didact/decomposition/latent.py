@@ -18,23 +18,41 @@ from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Block
 from didact.core.typing import Array
+from didact.decomposition.incomplete import factors_given, in_slabs, marginal_densities
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.scores import wide_joint
 from didact.parts.statistics.moments import Sums
 
 
-def score_matrix(loadings: Array, noise: Array, correlation: Array, bartlett: bool = False) -> Array:
-    """The matrix (p, k) by which centred rows become scores of the factors."""
+def score_matrix(loadings: Array, noise: Array, prior: Array) -> Array:
+    """The matrix (p, k) by which centred rows become scores of the factors; `prior` is Φ⁻¹, or for Bartlett's 0."""
     scaled = loadings / noise
-    precision = scaled @ loadings.T
-    if not bartlett:
-        precision = precision + np.linalg.inv(correlation)
+    precision = scaled @ loadings.T + prior
     return np.linalg.lstsq(precision, scaled, rcond=None)[0].T if len(precision) else scaled.T
 
 
-def projected(X: Any, mean: Array, matrix: Array) -> Any:
-    """Scores of rows."""
-    return ((np.asarray(to_numpy(X), np.float64) - mean) @ matrix).astype(float_type(X), copy=False)
+def projected(X: Any, mean: Array, matrix: Array, loadings: Array, noise: Array, prior: Array) -> Any:
+    """Scores of rows; of those with missing values by what is there."""
+    rows = np.asarray(to_numpy(X), np.float64)
+    out = (rows - mean) @ matrix
+    if len(hole := gapped(rows)):
+        out[hole] = in_slabs(factors_given, rows[hole], matrix.size, mean, loadings, noise, prior)
+    return out.astype(float_type(X), copy=False)
+
+
+def filled(X: Any, mean: Array, loadings: Array, noise: Array, prior: Array) -> Any:
+    """Rows with μ + ΛᵀE[z | x] in place of what is missing."""
+    rows = np.array(to_numpy(X), np.float64)
+    if not len(hole := gapped(rows)):
+        return X
+    Z = in_slabs(factors_given, rows[hole], loadings.size, mean, loadings, noise, prior)
+    rows[hole] = np.where(np.isnan(rows[hole]), restored(Z, mean, loadings), rows[hole])
+    return rows.astype(float_type(X), copy=False)
+
+
+def gapped(rows: Array) -> Array:
+    """The numbers of the rows with missing values."""
+    return np.flatnonzero(np.isnan(rows).any(axis=1))
 
 
 def restored(Z: Any, mean: Array, loadings: Array) -> Any:
@@ -43,15 +61,20 @@ def restored(Z: Any, mean: Array, loadings: Array) -> Any:
 
 
 def log_densities(X: Any, mean: Array, covariance: LowRank, whitener: Whitener) -> Any:
-    """log p(x) of each row."""
-    found = wide_joint(np.asarray(to_numpy(X), np.float64), np.zeros(1), mean[None], [covariance], [whitener])
-    return found[:, 0].astype(float_type(X), copy=False)
+    """log p(x) of each row; of one with missing values that of what is there."""
+    rows = np.asarray(to_numpy(X), np.float64)
+    hole, out = gapped(rows), np.empty(len(rows))
+    if len(hole):
+        out[hole] = in_slabs(marginal_densities, rows[hole], covariance.factor.size, mean, covariance)
+    there = np.setdiff1d(np.arange(len(rows)), hole) if len(hole) else slice(None)
+    out[there] = wide_joint(rows[there], np.zeros(1), mean[None], [covariance], [whitener])[:, 0]
+    return out.astype(float_type(X), copy=False)
 
 
 class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Few hidden Gaussian factors behind many columns. Abstract."""
 
-    _sparse = False
+    _sparse, _missing = False, True
     _test_clusters = True
 
     _attrs = [
@@ -79,10 +102,22 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         covariance = LowRank(self._noise, factor)
         return np.asarray(self.mean_, np.float64), covariance, Whitener.of(covariance)
 
+    _bartlett = False  # whether scores are Bartlett's
+
+    def _given(self) -> tuple[Array, Array, Array, Array]:
+        """Mean, loadings, noise and Φ⁻¹."""
+        mean, loadings = np.asarray(self.mean_, np.float64), np.asarray(self.components_, np.float64)
+        return mean, loadings, self._noise, np.linalg.inv(self._correlation)
+
     def transform(self, X: Any) -> Any:
-        """The expected factors of each row, (n, n_components)."""
-        matrix = score_matrix(np.asarray(self._after_fit().components_, np.float64), self._noise, self._correlation)
-        return self._map_rows(X, projected, np.asarray(self.mean_, np.float64), matrix)
+        """The factors of each row, (n, n_components): their expectation, given the values that the row has."""
+        mean, loadings, noise, prior = self._after_fit()._given()
+        prior = np.zeros_like(prior) if self._bartlett else prior
+        return self._map_rows(X, projected, mean, score_matrix(loadings, noise, prior), loadings, noise, prior)
+
+    def fill(self, X: Any) -> Any:
+        """Rows X with each missing value replaced by its expectation, given the values that the row has."""
+        return self._map_rows(X, filled, *self._after_fit()._given())
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows from factors: μ + Λᵀz."""

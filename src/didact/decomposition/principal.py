@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, namespace, row_weights, to_numpy
 from didact.core.errors import InputError, Singular
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, is_bool, param
 from didact.core.rows import Block
+from didact.core.threads import parallel_rows
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import squares
 from didact.parts.families.log_densities import LOG_2PI
@@ -24,8 +25,13 @@ from didact.parts.statistics.moments import Sums
 
 def onto(X: AnyArray, mean: Array, axes: Array, scale: Array | None) -> AnyArray:
     """Coordinates of rows along axes (k, p); where there is a scale, divided by it. Sparse rows stay sparse."""
-    found = X @ like(axes.T, X) - like(mean @ axes.T, X)
-    return found if scale is None else found / like(scale, X)
+    A, middle, unit = like(axes.T, X), like(mean @ axes.T, X), None if scale is None else like(scale, X)
+
+    def some(rows: AnyArray) -> AnyArray:
+        found = rows @ A - middle
+        return found if unit is None else found / unit
+
+    return parallel_rows(some, X, len(axes), np.result_type(X, A)) if isinstance(X, np.ndarray) else some(X)
 
 
 def back_from(Z: AnyArray, mean: Array, axes: Array) -> AnyArray:
@@ -35,7 +41,7 @@ def back_from(Z: AnyArray, mean: Array, axes: Array) -> AnyArray:
 
 def components_given(X: Any, k: int) -> Any:
     """Rows of k coordinates, as an array or a tensor of floats."""
-    Z = X if is_tensor(X) else np.asarray(X.toarray() if is_sparse(X) else X)
+    Z = X if is_tensor(X) else np.asarray(as_dense(X))
     Z = Z if is_tensor(Z) or Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
     if Z.ndim != 2 or Z.shape[1] != k:
         raise InputError(f"inverse_transform takes rows of {k} components; got shape {tuple(Z.shape)}.")
@@ -75,7 +81,7 @@ def in_type_of(X: AnyArray, fn: Any, *args: Any) -> AnyArray:
 def summed(block: Block, *density: Any) -> Sums:
     """The weighted sum of log densities, and of weights."""
     each = to_numpy(log_densities_of(block.X, *density))
-    w = np.ones(len(each)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
+    w = row_weights(block.weight, len(each))
     return Sums((float(w @ each), float(w.sum())))
 
 
@@ -112,8 +118,7 @@ class _Principal(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def transform(self, X: Any) -> Any:
         """The coordinates of each row, (n, n_components)."""
-        self._after_fit()
-        return self._map_rows(X, onto, self.mean_, self.components_, self._scale())
+        return self._after_fit()._map_rows(X, onto, self.mean_, self.components_, self._scale())
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows from coordinates: the nearest points of the subspace to the rows that have these."""

@@ -21,16 +21,20 @@ from didact.core.estimator import report_convergence
 from didact.core.parameters import at_least, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
+from didact.core.rows import Rows
 from didact.core.typing import Array
+from didact.decomposition.incomplete import fit_incomplete, parameters
 from didact.decomposition.latent import _Latent
 from didact.decomposition.spread import Spread, spread_of
 from didact.engines.components.em import em
+from didact.engines.components.low_rank import LowRank
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.families.log_densities import LOG_2PI
 
 REST_STEPS = 500  # of plain EM, once its likelihood does not change
+LEAST_WITH_GAPS = 1e-6  # the same where values are missing, which covariances fill
 LEAST = 1e-14  # of the noise, relative to the mean variance of the columns
 
 
@@ -46,12 +50,18 @@ def times(S: Spread, W: Array) -> Array:
     return S.matrix @ W if S.matrix is not None else np.asarray(S.rows).T @ (np.asarray(S.rows) @ W)
 
 
-def closed_form(S: Spread, count: int) -> Axes:
+def closed_form(S: Spread, count: int, least: float = 0.0) -> Axes:
     """The parameters of greatest likelihood."""
     p = len(S.mean)
     values, vectors, trace = S.top(count, np.ones(p))
-    noise = max((trace - float(values.sum())) / (p - count), LEAST * trace / p)
+    noise = max((trace - float(values.sum())) / (p - count), LEAST * trace / p, least)
     return Axes(vectors * np.sqrt(np.maximum(values - noise, 0.0)), noise)
+
+
+def density_of(S: Spread, count: int, variances: Array) -> tuple[Axes, LowRank]:
+    """The parameters of greatest likelihood and their covariance: the M step for rows with missing values."""
+    theta = closed_form(S, count, LEAST_WITH_GAPS * float(variances.mean()))
+    return theta, LowRank(np.full(len(variances), theta.noise), theta.loadings)
 
 
 def log_likelihood(S: Spread, theta: Axes) -> float:
@@ -106,9 +116,14 @@ class ProbabilisticPCA(_Latent):
     closed form, "em" iterates to the same: k p² a step. Rows may be fewer than columns. Cost: n p²/2 for the covariance
     and p³. Shape of computation: reduce.
 
+    Missing values are further hidden variables: EM, whatever the solver, finds the greatest likelihood of the values
+    that are there, with the closed form as its M step. Scores and densities are given these values, and `fill`
+    estimates the others. Each step is a pass over the rows with gaps, n p² + Σ m³ for patterns of m missing columns.
+
     References
     ----------
-    Tipping, Bishop (1999), doi:10.1111/1467-9868.00196.
+    Tipping, Bishop (1999), doi:10.1111/1467-9868.00196; Ilin, Raiko (2010), Practical approaches to principal component
+    analysis in the presence of missing values, JMLR 11.
 
     Examples
     --------
@@ -148,26 +163,33 @@ class ProbabilisticPCA(_Latent):
                 f"{rows.n_features}."
             )
         S, dtype = spread_of(rows), float_type(rows)
-        attributes = lambda theta: self._attributes(S, theta, dtype)  # noqa: E731
-        self.n_iter_ = 1
-        with FitProgress(
-            self, self.max_iter if self.solver == "em" else 0, X=X, y=y, attributes=attributes
-        ) as progress:
-            theta = closed_form(S, self.n_components) if self.solver == "eigen" else self._iterated(S, progress.report)
-        self.__dict__.update(attributes(theta))
+        attributes = lambda x: self._attributes(*parameters(S, x), dtype)  # noqa: E731
+        self.n_iter_, steps = 1, self.max_iter if S.gaps or self.solver == "em" else 0
+        with FitProgress(self, steps, X=X, y=y, attributes=attributes) as progress:
+            x = self._iterated(rows, S, progress.report) if steps else closed_form(S, self.n_components)
+        self.__dict__.update(attributes(x))
+        if not S.gaps:
+            self.log_likelihood_ = log_likelihood(S, x)
         return self
 
     def _attributes(self, S: Spread, theta: Axes, dtype: Any) -> dict[str, Any]:
         found = {"components_": principal(theta).astype(dtype), "mean_": S.mean.astype(dtype)}
-        return found | {"noise_variance_": float(theta.noise), "log_likelihood_": log_likelihood(S, theta)}
+        return found | {"noise_variance_": float(theta.noise)}
 
-    def _iterated(self, S: Spread, report: Report) -> Axes:
-        rng = streams(self.random_state, 1)[0]
-        noise = float(S.variances.mean())
-        start = Axes(np.sqrt(noise) * rng.normal(size=(len(S.mean), self.n_components)), noise)
-        result = by_em(S, start, self.tol, self.max_iter, report)
+    def _iterated(self, rows: Rows, S: Spread, report: Report) -> Any:
+        if S.gaps:
+            tol = S.weight * self.tol
+            result = fit_incomplete(
+                rows, lambda T, _, v: density_of(T, self.n_components, v), tol, self.max_iter, report
+            )
+            self.log_likelihood_ = -float(result.value) / S.weight
+        else:
+            noise = float(S.variances.mean())
+            rng = streams(self.random_state, 1)[0]
+            start = Axes(np.sqrt(noise) * rng.normal(size=(len(S.mean), self.n_components)), noise)
+            result = by_em(S, start, self.tol, self.max_iter, report)
         report_convergence(self, result)
-        return Axes(*result.x)
+        return result.x
 
     @property
     def _noise(self) -> Array:

@@ -18,6 +18,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Block, Rows
+from didact.core.threads import blas_for, parallel_rows
 from didact.core.typing import Array
 from didact.decomposition.spread import spread_of
 from didact.engines.spectral.eigen import fixed_signs
@@ -42,7 +43,8 @@ def whitened(rows: Rows, k: int | None, say: bool = False) -> White:
     if k is not None and k > most:
         _warn(f"n_components is too large: it will be set to {most}")
     k = most if k is None else min(k, most)
-    values, vectors, _ = S.top(k, np.ones(p))
+    with blas_for(p):
+        values, vectors, _ = S.top(k, np.ones(p))
     rank = int((values > RANK * max(p, 1) * values[0]).sum())
     if rank < k and say:
         _warn(
@@ -63,9 +65,9 @@ def apart(X: Any, mean: Any, matrix: Array) -> Any:
     """Sources of rows: (x − μ)Bᵀ; without a mean as the rows are."""
     if is_tensor(X):
         return (X if mean is None else X - like(mean, X)) @ like(matrix.T, X)
-    X = np.asarray(X)
-    found = (X.astype(np.float64) if mean is None else X - np.asarray(mean, np.float64)) @ matrix.T.astype(np.float64)
-    return found.astype(float_type(X), copy=False)
+    X, turned = np.asarray(X), matrix.T.astype(np.float64)
+    middle = 0.0 if mean is None else np.asarray(mean, np.float64)
+    return parallel_rows(lambda rows: (rows - middle) @ turned, X, len(matrix), float_type(X))
 
 
 def _warn(sentence: str) -> None:
@@ -117,8 +119,7 @@ class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def transform(self, X: Any, copy: bool = True) -> Any:
         """The sources of each row, (n, n_components); rows are never changed, whatever `copy` says."""
-        self._after_fit()
-        return self._map_rows(X, apart, getattr(self, "mean_", None), self.components_)
+        return self._after_fit()._map_rows(X, apart, getattr(self, "mean_", None), self.components_)
 
     def inverse_transform(self, X: Any, copy: bool = True) -> Any:
         """Rows from sources; `copy` has no effect."""

@@ -31,6 +31,11 @@ class Spread(NamedTuple):
     matrix: Array | None
     rows: Array | None
 
+    @property
+    def gaps(self) -> bool:
+        """Whether values are missing, so that the mean is NaN."""
+        return bool(np.isnan(self.mean).any())
+
     def top(self, count: int, scale: Array) -> tuple[Array, Array, float]:
         """The largest eigenvalues of D⁻¹SD⁻¹, falling, their vectors (p, count), and its trace; D = diag(scale)."""
         trace = float((self.variances / scale**2).sum())
@@ -50,13 +55,20 @@ class Spread(NamedTuple):
 
 
 def spread_of(rows: Rows) -> Spread:
-    """The covariance of rows, in one pass."""
+    """The covariance of rows, in one pass; if values are missing and the model takes such rows, there is none."""
     wide = isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features
     found = _of_few_rows(rows) if wide else _of_many_rows(rows)
+    if rows.missing and found.gaps:
+        return found
     refuse_overflow(rows, (found.mean, found.variances))
-    if not found.variances.any():
-        raise InputError("All rows are equal, as with n_samples = 1: there is no variance to explain.")
+    require_variance(found.variances)
     return found
+
+
+def require_variance(variances: Array) -> None:
+    """Refuse rows that do not vary."""
+    if not variances.any():
+        raise InputError("All rows are equal, as with n_samples = 1: there is no variance to explain.")
 
 
 def _of_many_rows(rows: Rows) -> Spread:
@@ -72,6 +84,6 @@ def _of_few_rows(rows: Rows) -> Spread:
         rest = np.average(A, axis=0, weights=w)  # the rounding error of the mean
         A = np.sqrt(w / w.sum())[:, None] * (A - rest)
         variances = (A * A).sum(axis=0)
-    if not np.isfinite(variances).all():
+    if not (rows.missing or np.isfinite(variances).all()):
         refuse_non_finite(X, rows.names)
     return Spread(weight=cases_of(rows), mean=mean + rest, variances=variances, matrix=None, rows=A)

@@ -141,11 +141,6 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         attr("explained_variance_ratio_", "(n_components,)", "Shares of the scatter between the whitened classes."),
     ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDiscriminantAnalysis":
         """Fit to rows X with labels y; sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="labels")
@@ -203,8 +198,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def transform(self, X: Any) -> Any:
         """The coordinates of each row in the projection; with a precomputed kernel X is k(rows, rows of the fit)."""
-        self._after_fit()
-        return self._map_rows(X, projected_by, *self._axes())
+        return self._after_fit()._map_rows(X, projected_by, *self._axes())
 
     def decision_function(self, X: Any) -> Any:
         """log π_k − ½‖z − m_k‖² up to a number for each row, (n, K); for two classes the second less the first."""

@@ -36,10 +36,10 @@ from didact.discriminant_analysis.linear_scores import (
     precisions,
     project,
     whitening,
-    with_signs,
 )
 from didact.engines.components.low_rank import LowRank, WideScatter
 from didact.engines.components.posterior import in_blocks
+from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 NO_VARIANCE = (
@@ -240,7 +240,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             _, deviations, Vt = linalg.svd(np.sqrt(priors)[:, None] * ((means - xbar) @ W), full_matrices=False)
             values = deviations**2 / (float((deviations**2).sum()) or 1.0)
             rank = int((deviations > max(self.tol, 1e-14) * deviations[0]).sum())
-            scalings = with_signs(W @ Vt[:rank].T)
+            scalings = fixed_signs(W @ Vt[:rank].T)
             inner = (means - xbar) @ scalings
             coef = inner @ scalings.T
             found = {"intercept_": shared.log_prior - 0.5 * (inner * inner).sum(axis=1) - coef @ xbar, "xbar_": xbar}

@@ -20,6 +20,7 @@ from didact.engines.components.posterior import class_scores
 from didact.engines.components.score_loops import Tables
 from didact.engines.components.score_tables import line_tables, scored_by
 from didact.engines.components.scores import joint_of_gaps
+from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill_gaps, patterns
 from didact.parts.statistics.shrinkage import scales
@@ -107,11 +108,11 @@ def most_apart(total: Any, shared: Shared, size: int) -> tuple[Array, Array]:
     """How far the classes lie apart, for each direction as a share of all, and the directions, falling."""
     if isinstance(total, LowRank) and shared.covariance.diagonal.all():
         shares, vectors = Whitener.of(shared.covariance).directions(total, shared.covariance, size)
-        return shares, with_signs(vectors)
+        return shares, fixed_signs(vectors)
     W, within = shared.whiten, shared.covariance
     wide = isinstance(total, LowRank)
     values, vectors = linalg.eigh(total.form(W) - within.form(W) if wide else W.T @ (total - within) @ W)
-    return values[::-1] / (float(values.sum()) or 1.0), with_signs(W @ vectors[:, ::-1])
+    return values[::-1] / (float(values.sum()) or 1.0), fixed_signs(W @ vectors[:, ::-1])
 
 
 def decision(X: Any, fn: Any, *args: Any) -> Any:
@@ -142,11 +143,3 @@ def filled(X: Array, shared: Shared) -> Array:
         fill_gaps(D, groups, shared.whiten @ shared.whiten.T)
         out += np.where(missing, share[:, k : k + 1] * (mean + D), 0.0)
     return out
-
-
-def with_signs(vectors: Array) -> Array:
-    """Columns whose largest entry is positive: the sign of a direction means nothing."""
-    if not vectors.size:
-        return vectors
-    top = np.argmax(np.abs(vectors), axis=0)
-    return vectors * np.where(vectors[top, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -25,7 +25,7 @@ from didact.core.parameters import at_least, attr, one_of, param, random_state, 
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.components.em import em
 from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
@@ -63,8 +63,7 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
 def _wide_frame(rows: Rows, classes: Array | None) -> tuple[Frame, float, Array]:
     """`frame_of` for more columns than rows: by an SVD (n²p), with directions in the span of the centred rows."""
     X, y, w, *_ = rows.whole()
-    if not finite_sum(X):
-        refuse_non_finite(X, rows.names)
+    require_finite(X, rows.names)
     X, w = _dense(X), np.ones(len(y)) if w is None else w
     share = w / w.sum()
     with np.errstate(over="ignore", invalid="ignore"):

@@ -17,6 +17,7 @@ from didact.core.parameters import at_least, attr, is_bool, one_of, param, rando
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, Rows
+from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.components.mixture import fit_mixture
 from didact.engines.components.posterior import log_density, log_posterior, most_probable, posterior
@@ -30,7 +31,7 @@ from didact.engines.components.starts import (
 )
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
-from didact.parts.statistics.row_components import row_components
+from didact.parts.statistics.row_components import require_values, row_components
 
 
 class _Mixture(DensityMixin, Estimator):
@@ -99,6 +100,11 @@ class _Mixture(DensityMixin, Estimator):
         """Fit to rows X; sample_weight counts rows, and y is ignored unless `use_labels`."""
         again = self.warm_start and hasattr(self, "converged_")
         rows = self._coded_rows(X, y, sample_weight)
+        with blas_for(rows.n_features):  # threads of BLAS that wait for more would take the cores from the passes
+            return self._fitted(rows, again, X, y)
+
+    def _fitted(self, rows: Rows, again: bool, X: Any, y: Any) -> Any:
+        """Set the attributes of the best of all starts."""
         total, fill = self._overview(rows)
         dtype, runs = float_type(rows), 1 if again else self.n_init
         attributes = lambda theta: self._attributes(theta, dtype)  # noqa: E731
@@ -142,10 +148,7 @@ class _Mixture(DensityMixin, Estimator):
     def _overview(self, rows: Rows) -> tuple[float, Array]:
         """The total weight and the means of the columns; refuses too few rows and columns without any value."""
         S = row_components(rows.prepared(_without_codes), "diagonal")
-        empty = np.flatnonzero(np.broadcast_to(S.present, S.mean.shape)[0] == 0)
-        if len(empty):
-            name = rows.names[empty[0]] if rows.names is not None else int(empty[0])
-            raise InputError(f"Column {name!r} has no value in any row: drop it.")
+        require_values(S, rows)
         (n,) = rows.reduce(count_rows).parts
         if n < self.n_components:
             raise InputError(

@@ -15,6 +15,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, none, one_of, param, whole
 from didact.core.rows import Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.components.mixture import GaussianFamily, Gaussians, collapsed, gaussians, logs
 from didact.mixture.base import _Mixture
@@ -165,8 +166,9 @@ class GaussianMixture(_Mixture):
         else:
             whiten = whiten[None] if self.covariance_type == "tied" else whiten
             log_dets = -2 * np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
-            halves = [linalg.solve_triangular(W, np.eye(len(W))) for W in whiten]
-            covariances = np.stack([H.T @ H for H in halves])
+            with blas_for(means.shape[1]):
+                halves = [linalg.solve_triangular(W, np.eye(len(W))) for W in whiten]
+                covariances = np.stack([H.T @ H for H in halves])
         return Gaussians(weights=weights, means=means, covariances=covariances, whiten=whiten, log_dets=log_dets)
 
     def _require_shapes(self, weights: Array, means: Array, whiten: Array) -> None:

@@ -23,6 +23,7 @@ from didact.engines.factors.nonnegative import (
     steps_of,
     with_diagonal,
 )
+from didact.engines.factors.nonnegative_loops import sparse_products
 from didact.engines.factors.starts import nonnegative_parts, nonnegative_start, singular_vectors
 
 PENALTIES = [Penalties(), Penalties(0.3, 0.2, 0.5, 0.1)]
@@ -54,7 +55,7 @@ def by_arrays(X, w, W, H, penalties, orders):
 
 @pytest.mark.parametrize("penalties", PENALTIES)
 @pytest.mark.parametrize("kind", ["rows", "columns", "sparse", "strided"])
-@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 2), (300, 70, 5), (130, 9, 13)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 2), (300, 70, 5), (130, 9, 13), (3, 700, 5), (1, 4, 9)])
 def test_a_step_is_that_of_array_functions(kind, penalties, shape):
     X, W, H, rng = table(*shape)
     w, orders = rng.integers(0, 3, len(X)).astype(float), [rng.permutation(len(H)) for _ in range(2)]
@@ -64,7 +65,7 @@ def test_a_step_is_that_of_array_functions(kind, penalties, shape):
     np.testing.assert_allclose(slopes, expected[0], rtol=1e-10)
     np.testing.assert_allclose(W, expected[1], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(H, expected[2], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(value, objective(X, w, W, H, 2.0, penalties)[1], rtol=1e-9)
+    np.testing.assert_allclose(value, objective(X, w, W, H, 2.0, penalties)[1], rtol=1e-9, atol=1e-15 * (X * X).sum())
 
 
 def test_float32_rows_are_summed_in_float64():
@@ -166,6 +167,34 @@ def test_singular_vectors(shape):
     weighted = singular_vectors(X, w.astype(float), 3, np.random.default_rng(0))
     np.testing.assert_allclose(weighted[1], again[1])
     np.testing.assert_allclose(np.abs(np.repeat(weighted[0], w, axis=0)), np.abs(again[0]), atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(90, 60), (60, 90)])
+@pytest.mark.parametrize("kind", [np.asarray, np.float32, sp.csr_array])
+def test_singular_vectors_from_a_random_subspace(shape, kind, monkeypatch):
+    monkeypatch.setattr("didact.engines.factors.starts.SMALL_SIDE", 30)
+    rng = np.random.default_rng(0)
+    ends = [np.linalg.qr(rng.standard_normal((side, 50)))[0] for side in shape]
+    values = 0.6 ** np.arange(50)
+    X = kind((ends[0] * values) @ ends[1].T)
+    close = {"rtol": 1e-4, "atol": 1e-6} if kind is np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+    U, s, V = singular_vectors(X, None, 4, np.random.default_rng(1))
+    np.testing.assert_allclose(s, values[:4], **close)
+    np.testing.assert_allclose(np.abs(np.diag(U.T @ ends[0][:, :4])), 1.0, **close)
+    np.testing.assert_allclose(X @ V.T, U * s, **close)
+    flat = singular_vectors(kind(np.outer(*(np.abs(end[:, 0]) for end in ends))), None, 4, np.random.default_rng(1))
+    np.testing.assert_allclose(flat[1], [1.0, 0.0, 0.0, 0.0], atol=1e-6)  # a space of fewer dimensions than asked for
+    assert all(np.isfinite(part).all() for part in flat)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_of_sparse_rows(dtype):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 40), density=0.1, rng=rng, format="csr", dtype=dtype)
+    X.indptr[1:4] = X.indptr[4]  # some rows are empty
+    for K in (1, 3, 8):
+        T = rng.standard_normal((40, K))
+        np.testing.assert_allclose(sparse_products(X, T), X.astype(np.float64).toarray() @ T, rtol=1e-12, atol=1e-12)
 
 
 def test_a_start_from_singular_vectors():

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_scalar
 
+from didact.core.backend import row_weights
 from didact.core.errors import users_level
 from didact.core.threads import parallel_map, threads_for
 from didact.core.typing import Array
@@ -29,7 +30,7 @@ def mean_reach(X: Array, w: Array | None, quantile: float) -> float:
     (2.0, 0.3333333333333333)
     """
     rows = np.ascontiguousarray(X, np.float64)
-    share = np.ones(len(rows)) if w is None else np.asarray(w, np.float64)
+    share = row_weights(w, len(rows))
     k = max(int(share.sum() * quantile), 1)
 
     def piece(edges: tuple[int, int]) -> float:

@@ -16,17 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from didact.cluster.density.distances import (
-    ORDERED,
-    _Distances,
-    metric_param,
-    metric_params_param,
-    power_param,
-)
+from didact.cluster.density.distances import ORDERED, _Distances, metric_param, power_param
 from didact.core.errors import InputError
 from didact.core.parameters import above, attr, one_of, param, whole
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
+from didact.engines.neighbors.all_pairs import metric_params_param
 from didact.engines.neighbors.dense.cores import dense_clusters
 
 

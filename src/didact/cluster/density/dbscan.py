@@ -14,17 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.density.distances import (
-    ORDERED,
-    _Distances,
-    algorithm_param,
-    leaf_size_param,
-    metric_param,
-    metric_params_param,
-    power_param,
-)
-from didact.core.parameters import above, attr, param, whole
+from didact.cluster.density.distances import ORDERED, _Distances, metric_param, power_param
+from didact.core.parameters import above, attr, one_of, param, whole
 from didact.core.typing import Array
+from didact.engines.neighbors.all_pairs import metric_params_param
 from didact.engines.neighbors.dense.cores import dense_clusters
 
 
@@ -63,8 +56,12 @@ class DBSCAN(_Distances):
     min_samples: int = param(5, whole(1), "The weight near a row, its own included, that makes it a core.")
     metric: Any = metric_param()
     metric_params: Any = metric_params_param()
-    algorithm: str = algorithm_param()
-    leaf_size: int = leaf_size_param()
+    algorithm: str = param(
+        "auto",
+        one_of("auto", "ball_tree", "kd_tree", "brute"),
+        "How neighbours are found: 'auto' chooses by the metric; the answer is the same.",
+    )
+    leaf_size: int = param(30, whole(1), "The most rows in a leaf of the tree; a matter of speed alone.")
     p: Any = power_param()
 
     _attrs = [

@@ -11,12 +11,12 @@ from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_extreme
-from didact.core.parameters import above_or_infinite, is_callable, none, one_of, param, whole
+from didact.core.parameters import above_or_infinite, is_callable, none, one_of, param
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import own_distances
 from didact.engines.neighbors import Index, build_index
+from didact.engines.neighbors.all_pairs import SYMMETRIC, asymmetric, own_distances
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.parts.distances import NAMES, distance_named
@@ -24,7 +24,6 @@ from didact.parts.statistics.weights import in_cases
 
 MISSING = ("gower", "nan_euclidean")  # metrics that handle missing values
 ORDERED = "Clusters are numbered in the order of their first rows, so that the order of the rows matters."
-ROUNDING = 1e-8  # of two distances that should be equal
 
 
 def metric_param() -> Any:
@@ -33,25 +32,9 @@ def metric_param() -> Any:
     return param("euclidean", [one_of(*NAMES), is_callable], doc)
 
 
-def metric_params_param() -> Any:
-    """The parameter `metric_params`."""
-    return param(None, [dict, none], "More parameters of the metric.")
-
-
 def power_param() -> Any:
     """The parameter `p`."""
     return param(None, [above_or_infinite(0), none], "The exponent of the metric 'minkowski'; None: 2.")
-
-
-def algorithm_param() -> Any:
-    """The parameter `algorithm`."""
-    doc = "How neighbours are found: 'auto' chooses by the metric; the answer is the same."
-    return param("auto", one_of("auto", "ball_tree", "kd_tree", "brute"), doc)
-
-
-def leaf_size_param() -> Any:
-    """The parameter `leaf_size`."""
-    return param(30, whole(1), "The most rows in a leaf of the tree; a matter of speed alone.")
 
 
 def nearest_label(X: Any, index: Index | None, labels: Array, reach: Any, columns: Array | None) -> Array:
@@ -91,7 +74,6 @@ class _Distances(ClusterMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.sparse = self._missing is False
         return tags
 
@@ -148,11 +130,7 @@ def sparse_distances(D: Any) -> Any:
     other = sp.csr_array(D.T)
     both = (D != 0).multiply(other != 0)
     apart = abs(both.multiply(D) - both.multiply(other)).tocoo()
-    if apart.data.max(initial=0.0) > ROUNDING * max(float(D.data.max(initial=0.0)), 1e-300):
+    if apart.data.max(initial=0.0) > SYMMETRIC * max(float(D.data.max(initial=0.0)), 1e-300):
         at = int(np.argmax(apart.data))
-        i, j = int(apart.coords[0][at]), int(apart.coords[1][at])
-        raise InputError(
-            f"The distance matrix is not symmetric: entry ({i}, {j}) is {D[i, j]:.6g} and entry ({j}, {i}) is "
-            f"{D[j, i]:.6g}. Pass (D + D.T)/2 if both stand for the same distance."
-        )
+        raise asymmetric(D, int(apart.coords[0][at]), int(apart.coords[1][at]))
     return D

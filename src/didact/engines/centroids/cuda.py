@@ -4,7 +4,8 @@ r"""A pass of k-means over rows on a GPU, in one kernel: nearest centres, sums, 
    product in three parts of 11 bits, as exact as float32; the largest one names the centre.
 2. The tile's sums are the product of the rows, in two such parts, with a matrix of zeros and ones.
 3. Sums of some tiles are float32, those of a program and of all programs float64; their order is fixed, so equal rows
-   give equal sums.
+   give equal sums. What is summed over the rows of a tile, weights and squares, is added tile by tile first: threads
+   exchange it once in some tiles.
 
 Memory: n p numbers are read, against some 3 n K that array functions write and read besides. Needs Triton, which comes
 with torch for GPUs. Tillet, Kung, Cox (2019), doi:10.1145/3315508.3329973.
@@ -54,29 +55,34 @@ def lloyd_tiles(  # type: ignore[no-untyped-def]
     cost = tl.zeros((ROWS,), tl.float64)
     for r in range(rounds):
         part = tl.zeros((CENTRES, COLUMNS), tl.float32)
+        members = tl.zeros((ROWS, CENTRES), tl.float32)
+        squares = tl.zeros((ROWS, COLUMNS), tl.float32)
+        scores = tl.zeros((ROWS,), tl.float32)
         for t in range(TILES):
             rows = ((r * TILES + t) * programs + program).to(tl.int64) * ROWS + tl.arange(0, ROWS)
             there = rows < n
             x = tl.load(X + rows[:, None] * p + columns[None, :], mask=there[:, None] & is_column[None, :], other=0.0)
             x = tl.where(there[:, None], x - o[None, :], 0.0)
-            score = tl.dot(x, C, input_precision="tf32x3") - h[None, :]
-            near = tl.argmax(score, axis=1)
+            best, near = tl.max(tl.dot(x, C, input_precision="tf32x3") - h[None, :], axis=1, return_indices=True)
             one = tl.where((near[:, None] == places[None, :]) & there[:, None], 1.0, 0.0)
-            square = tl.maximum(tl.sum(x * x, axis=1) - 2.0 * tl.max(score, axis=1), 0.0)
-            square = tl.where(there, square, 0.0)
+            best = tl.where(there, best, 0.0)
+            member = tl.trans(one)
             if WEIGHTED:
                 v = tl.load(w + rows, mask=there, other=0.0)
+                squares += x * x * v[:, None]
+                scores += best * v
+                members += one * v[:, None]
                 x = x * v[:, None]
-                total_weight += tl.sum(one * v[:, None], axis=0).to(tl.float64)
-                cost += (square * v).to(tl.float64)
             else:
-                total_weight += tl.sum(one, axis=0).to(tl.float64)
-                cost += square.to(tl.float64)
+                squares += x * x
+                scores += best
+                members += one
             high = (x.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)  # its first 11 bits
-            member = tl.trans(one)
             part += tl.dot(member, high, input_precision="tf32")
             part += tl.dot(member, x - high, input_precision="tf32")
         total += part.to(tl.float64)
+        total_weight += tl.sum(members, axis=0).to(tl.float64)
+        cost += (tl.sum(squares, axis=1) - 2.0 * scores).to(tl.float64)
     place = program * K + places
     tl.store(sums + place[:, None] * p + columns[None, :], total, mask=is_place[:, None] & is_column[None, :])
     tl.store(weights + place, total_weight, mask=is_place)

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, row_weights, to_host, to_numpy
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, in_pieces
-from didact.core.threads import parallel_map
+from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
 from didact.engines.centroids.passes import Pass
 from didact.engines.centroids.starts import plus_plus
@@ -124,7 +124,7 @@ def _clusters_of(block: Block, centers: Array) -> Clusters:
         return Clusters(sums, weights, float(cost))
     import scipy.sparse as sp
 
-    n, w = X.shape[0], np.ones(X.shape[0]) if w is None else np.asarray(w, np.float64)
+    n, w = X.shape[0], row_weights(w, X.shape[0])
     member = sp.csr_array((w, labels, np.arange(n + 1)), shape=(n, len(centers)))
     sums = np.asarray((member.T @ X).todense(), np.float64)
     return Clusters(sums, np.bincount(labels, w, len(centers)), float(w @ distances))
@@ -246,7 +246,8 @@ def lloyd(rows: Rows, centers: Array, tol: float = 1e-4, max_iter: int = 300, re
         last[:] = [LloydState(x, found, repaired(rows, x, found), scale)]
         return last[0]
 
-    result = iterate(state(start), lambda s: state(s.means), tol, max_iter, report)
+    with blas_for(len(start)):  # threads of BLAS that wait for more would take the cores from the passes
+        result = iterate(state(start), lambda s: state(s.means), tol, max_iter, report)
     if result.converged and result.optimality > 0 and result.n_iter < max_iter:  # the short step costs nothing more
         end = state(last[0].means)
         result.x, result.value, result.n_iter = end.x, end.value, result.n_iter + 1

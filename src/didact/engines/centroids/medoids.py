@@ -8,51 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.centroids.medoids_loops import swap_round, two_nearest
 from didact.engines.loop.result import Result
-from didact.engines.neighbors.tables import block_edges, compiled, tables
+from didact.engines.neighbors.tables import block_edges
 
 MEDOID_ROWS = 256
-SYMMETRIC = 1e-8  # of two distances that should be equal
-
-
-def distance_table(noun: Any, Q: Any, X: Any) -> Array:
-    """The distances of all rows of Q from all rows of X."""
-    out, inner = np.empty((Q.shape[0], X.shape[0])), noun.inner
-    Q, X = noun.rows(Q), noun.rows(X)
-
-    def piece(edges: tuple[int, int]) -> None:
-        here = slice(*edges)
-        for first, D in tables(inner, Q[here], X):
-            out[here, first : first + D.shape[1]] = noun.finish(D)
-
-    edges = block_edges(Q.shape[0], MEDOID_ROWS)
-    if compiled(inner):
-        parallel_map(piece, edges)
-    else:
-        for one in edges:
-            piece(one)
-    return out
-
-
-def own_distances(X: Array) -> Array:
-    """A matrix of distances, once it is known to be one: square, symmetric, at least 0, and 0 on the diagonal."""
-    if X.shape[0] != X.shape[1]:
-        raise InputError(f"Distance matrix should be square, got matrix of shape {X.shape}.")
-    D = np.ascontiguousarray(X, np.float64)
-    if D.min() < 0:
-        raise InputError("The distance matrix has negative entries: distances are at least 0.")
-    apart = np.abs(D - D.T)
-    i, j = np.unravel_index(int(np.argmax(apart)), D.shape)
-    if apart[i, j] > SYMMETRIC * max(float(D.max()), 1e-300):
-        raise InputError(
-            f"The distance matrix is not symmetric: entry ({i}, {j}) is {D[i, j]:.6g} and entry ({j}, {i}) is "
-            f"{D[j, i]:.6g}. Pass (D + D.T)/2 if both stand for the same distance."
-        )
-    return D
 
 
 def build(D: Array, w: Array, count: int) -> Array:

@@ -20,7 +20,7 @@ from didact.core.errors import InputError
 from didact.core.jit.atomics import new_board
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, pass_edges
-from didact.core.threads import parallel_map, share_pieces, stable_order, thread_count
+from didact.core.threads import parallel_map, parallel_take, share_pieces, stable_order, thread_count
 from didact.core.typing import Array
 from didact.engines.centroids.starts_loops import DRAW, SEEDING, Seeding, hash_pass, seed_off
 from didact.engines.centroids.tuning import PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS, SEED_PIECE, SEED_TILE, SEED_WORK
@@ -134,7 +134,7 @@ def by_place(X: Any) -> tuple[Array, Array]:
                 lambda a: np.copyto(found[a : a + step], X[a : a + step] @ direction), range(0, X.shape[0], step)
             )
     order = stable_order(found)
-    return order, found[order]
+    return order, parallel_take(found, order)
 
 
 def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
@@ -142,19 +142,29 @@ def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
     order, place = by_place(X)
     if not w.all():
         order, place = order[w[order] > 0], place[w[order] > 0]
-    size = np.abs(place).max(initial=0.0)
-    first = np.flatnonzero(np.append(True, np.diff(place) > 1e-14 * size))
+    least = 1e-14 * np.abs(place[[0, -1]]).max() if len(place) else 0.0
+    apart, step = np.ones(len(place), np.bool_), 8 * PIECE_ROWS
+    parallel_map(
+        lambda a: np.greater(np.diff(place[a - 1 : a + step - 1]), least, out=apart[a : a + step - 1]),
+        range(1, len(place), step - 1),
+    )
+    first = np.flatnonzero(apart)
     if len(first) < count:  # as many as asked for, though some are equal
         first = np.arange(len(order))
-    return order, first, np.add.reduceat(w[order], first)
+    weights = parallel_take(w, order)
+    return order, first, weights if len(first) == len(order) else np.add.reduceat(weights, first)
 
 
 def random_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
     """Distinct rows drawn with probabilities proportional to their weights, (count, p), float64."""
     order, first, total = distinct(X, enough_rows(X, w, count), count)
     keys = rng.exponential(size=len(first)) / total
-    least = np.argpartition(keys, count - 1)[:count]
-    least = least[np.argsort(keys[least], kind="stable")]
+    step = max(8 * PIECE_ROWS, 2 * count)  # the least of all are among the least of each part
+    some = np.concatenate(
+        parallel_map(lambda a: a + np.argpartition(keys[a : a + step], min(count, len(keys) - a) - 1)[:count],
+                     range(0, len(keys), step))
+    )  # fmt: skip
+    least = some[np.argsort(keys[some], kind="stable")][:count]
     return np.stack([_row(X, i) for i in order[first[least]]])
 
 
@@ -195,13 +205,14 @@ class _Seeds:
         self.X, even = flat_view(X), trials + trials % 2
         self.edges = np.append(np.arange(0, n, SEED_TILE), n)
         with np.errstate(all="ignore"):
-            origin = np.asarray(w @ X / w.sum(), np.float64)
             pieces = [slice(a, a + SEED_PIECE) for a in range(0, n, SEED_PIECE)]
+            origin = np.asarray(sum(parallel_map(lambda part: w[part] @ X[part], pieces)) / w.sum(), np.float64)
             scale = max(parallel_map(lambda part: float(np.abs(X[part] - origin).max(initial=0.0)), pieces))
         self.now, tiles = np.zeros(1, SEEDING), len(self.edges) - 1
+        right = np.zeros((tiles, wide, SEED_TILE), np.float32)
         self.now["unit"], self.now["scale"] = 1.1 * (p + 8) * 2.0**-24, scale if 0 < scale < np.inf else 1.0
         self.rows = Seeding(
-            X=self.X[0], order=order, right=np.zeros((tiles, wide, SEED_TILE), np.float32), half=np.empty(n),
+            X=self.X[0], order=order, right=right, flat=right.reshape(-1), half=np.empty(n),
             near=np.full(n, np.inf), w=w[order], origin=origin, left=np.zeros((even, wide), np.float32),
             centers=np.empty((trials, p)),
             won=np.empty((trials, n), np.int64), how=np.empty((trials, n)), counts=np.zeros((tiles, trials), np.int64),
@@ -222,7 +233,8 @@ class _Seeds:
 
     def drawn(self, first: int) -> Array:
         """The numbers of the rows drawn, from one at this place of the order on."""
-        s, state, threads = self.rows, self.now, min(thread_count(), len(self.edges) - 1)
+        s, state, tiles = self.rows, self.now, len(self.edges) - 1
+        threads, claims = min(thread_count(), tiles), np.zeros(tiles, np.int64)
         s.places[0], state["phase"], state["candidates"] = first, DRAW, 1
         s.uniforms[1:] = self.rng.uniform(size=s.uniforms[1:].shape)
         while state["number"][0] < len(s.chosen):
@@ -230,13 +242,14 @@ class _Seeds:
                 upto, state["candidates"] = np.cumsum(s.w), len(s.places)
                 s.places[:] = _place(upto, self.rng.uniform(size=len(s.places)) * upto[-1])
             state["centres"] = self.soon
-            board = new_board(1 if state["phase"][0] == DRAW else len(self.edges) - 1)
-            parallel_map(lambda _: self._work(board), range(threads))  # noqa: B023 - called in this round
+            board = new_board(1 if state["phase"][0] == DRAW else tiles)
+            parallel_map(lambda i: self._work(board, claims, i * tiles // threads), range(threads))  # noqa: B023
         return s.chosen
 
-    def _work(self, board: Array) -> None:
+    def _work(self, board: Array, claims: Array, own: int) -> None:
         Z, spare = np.empty((len(self.rows.left), SEED_TILE), np.float32), np.empty((2, SEED_TILE), np.float32)
-        seed_off(board, self.now, self.edges, *self.X[1:], self.rows, Products(), Z, spare)
+        room = Z, spare, np.empty(SEED_TILE, np.int64)
+        seed_off(board, claims, own, self.now, self.edges, *self.X[1:], self.rows, Products(), *room)
 
 
 def _place(upto: Array, target: Any) -> Any:

@@ -22,6 +22,7 @@ Layout, for n rows in the order in which they are drawn, T candidates and tiles 
     counts, gains (tiles, T), masses (tiles,)   how many rows it would win, Σ w (d − d'), Σ w d
     places (T,)             candidates, as places in the order;  chosen (K,) the numbers of the centres
     uniforms (K, T)         random numbers from which candidates are drawn
+    hits (tile,)            rows of a tile that a candidate may win
     Z (T', tile)            products;  spare (2, tile) the largest of a row, and the least that counts
 
 Memory: 4np bytes for each centre. Arithmetic: npT multiply-adds in float32 for each centre.
@@ -33,22 +34,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged
+from didact.core.jit import REASSOCIATE, jit_unmanaged, prefetch
 from didact.core.jit.atomics import (
     atomic_add,
+    claim_task,
     is_last,
     is_over,
     is_task,
     post,
     take_task,
-    task_of,
     wait_for_step,
 )
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd_loops import gap
+from didact.engines.centroids.tuning import SEED_TILE
 from didact.kernels.gaussian_loops import two_rows
 
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+NEAR_ROWS = 128  # of a tile, which are in the first cache while all candidates are multiplied by them
+EXACT_AHEAD = 4  # rows that are compared exactly, asked for before they are needed: they lie anywhere
 COMPARE, WIN, DRAW = range(3)  # steps; for the last one Python may have drawn the candidates
 SEEDING = np.dtype(
     [(name, np.int64) for name in ("phase", "number", "candidates", "best", "centres")]
@@ -62,6 +66,7 @@ class Seeding(NamedTuple):
     X: Array
     order: Array
     right: Array
+    flat: Array  # `right` in one line
     half: Array
     near: Array
     w: Array
@@ -104,59 +109,105 @@ def mixed1(bits: Any) -> Any:
 
 @jit_unmanaged
 def seed_off(
-    board: Array, now: Array, edges: Array, row_step: int, column_step: int, s: Seeding, products: Any, Z: Array,
-    spare: Array,
+    board: Array, claims: Array, own: int, now: Array, edges: Array, row_step: int, column_step: int, s: Seeding,
+    products: Any, Z: Array, spare: Array, hits: Array,
 ) -> None:  # fmt: skip
-    """Tasks of this phase and of those that follow, until Python is wanted."""
-    tiles = edges.shape[0] - 1
+    """Tasks of this phase and of those that follow, until Python is wanted; in every step from tile `own` on."""
+    tiles, at = edges.shape[0] - 1, own
     while True:
         ticket = take_task(board)
         if is_over(board, ticket):
             return
         if not is_task(ticket):
             wait_for_step(board, ticket)
+            at = own
             continue
-        tile = task_of(ticket)
+        tile = 0
+        if now[0].phase != DRAW:
+            tile = claim_task(claims, tiles, at)
+            at = tile + 1 if tile + 1 < tiles else 0
         if now[0].phase == COMPARE:
-            _gain(tile, edges[tile], edges[tile + 1], row_step, column_step, now[0], s, products, Z, spare)
+            _gain(tile, edges[tile], edges[tile + 1], row_step, column_step, now[0], s, products, Z, spare, hits)
         elif now[0].phase == WIN:
             _win(tile, edges[tile], edges[tile + 1], now[0].best, s)
         if is_last(board, ticket):
-            post(board, tiles if _next(now, edges, row_step, column_step, s) else 0)
+            more, at = _next(now, edges, row_step, column_step, s), own
+            for k in range(tiles):
+                claims[k] = 0
+            post(board, tiles if more else 0)
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def _four_rows(left: Array, t: int, flat: Array, tile: int, begin: int, end: int, Z: Array) -> None:
+    """Products of four candidates with some rows of a tile; steps between lines are constants, which a compiler needs
+    to see that lines do not overlap."""
+    size, out, wide, n = np.uint64(SEED_TILE), Z.reshape(-1), left.shape[1], end - begin
+    z, r = np.uint64(t) * size + np.uint64(begin), np.uint64(tile * wide) * size + np.uint64(begin)
+    for i in range(n):
+        m = z + np.uint64(i)
+        out[m], out[m + size], out[m + size + size], out[m + size + size + size] = 0, 0, 0, 0
+    for c in range(0, wide, 4):
+        a0, a1, a2, a3 = left[t, c], left[t, c + 1], left[t, c + 2], left[t, c + 3]
+        b0, b1, b2, b3 = left[t + 1, c], left[t + 1, c + 1], left[t + 1, c + 2], left[t + 1, c + 3]
+        c0, c1, c2, c3 = left[t + 2, c], left[t + 2, c + 1], left[t + 2, c + 2], left[t + 2, c + 3]
+        d0, d1, d2, d3 = left[t + 3, c], left[t + 3, c + 1], left[t + 3, c + 2], left[t + 3, c + 3]
+        for i in range(n):
+            j = np.uint64(i)
+            k, m = r + j, z + j
+            x0, x1, x2, x3 = flat[k], flat[k + size], flat[k + size + size], flat[k + size + size + size]
+            out[m] += (a0 * x0 + a1 * x1) + (a2 * x2 + a3 * x3)
+            out[m + size] += (b0 * x0 + b1 * x1) + (b2 * x2 + b3 * x3)
+            out[m + size + size] += (c0 * x0 + c1 * x1) + (c2 * x2 + c3 * x3)
+            out[m + size + size + size] += (d0 * x0 + d1 * x1) + (d2 * x2 + d3 * x3)
+        r += size + size + size + size
 
 
 @jit_unmanaged(inline="always")  # of one caller
 def _gain(
     tile: int, begin: int, end: int, row_step: int, column_step: int, state: Any, s: Seeding, products: Any, Z: Array,
-    spare: Array,
+    spare: Array, hits: Array,
 ) -> None:  # fmt: skip
     """Gains, and lists of the rows that candidates would win, of one tile."""
     n, count, most, least = end - begin, state.candidates, spare[0], spare[1]
     inverse = 0.5 / (state.scale * state.scale)
     for r in range(n):
-        half = s.half[begin + r]
-        least[r] = half - inverse * s.near[begin + r] - 2.0 * state.unit * (2.0 * half + state.largest)
+        i = np.uint64(begin) + np.uint64(r)
+        half = s.half[i]
+        least[r] = half - inverse * s.near[i] - 2.0 * state.unit * (2.0 * half + state.largest)
         most[r] = -np.inf
-    for t in range(0, count, 2):
-        two_rows(s.left, t, t + 1, s.right[tile], 0, n, products, Z[t : t + 2])
+    for some in range(0, n, NEAR_ROWS):
+        last = min(some + NEAR_ROWS, n)
+        for t in range(0, count, 4):
+            if count - t > 2:
+                _four_rows(s.left, t, s.flat, tile, some, last, Z)
+            else:
+                two_rows(s.left, t, t + 1, s.right[tile], some, last, products, Z[t : t + 2, some:last])
     for t in range(count):
         for r in range(n):
             top, value = most[r], Z[t, r]
             most[r] = value if value > top else top
     for t in range(count):
         s.counts[tile, t], s.gains[tile, t] = 0, 0.0
+    open_rows = 0
     for r in range(n):
-        if most[r] > least[r]:
-            i, before = begin + r, s.near[begin + r]
-            for t in range(count):
-                if Z[t, r] > least[r]:
-                    exact = gap(s.X, s.order[i] * row_step, column_step, s.centers, t)
-                    if exact < before:
-                        place = begin + s.counts[tile, t]
-                        s.won[t, place], s.how[t, place] = i, exact
-                        s.counts[tile, t] += 1
-                        if before < np.inf:
-                            s.gains[tile, t] += s.w[i] * (before - exact)
+        hits[open_rows] = r
+        open_rows += most[r] > least[r]
+    for k in range(open_rows):
+        r = hits[k]
+        i, before = begin + r, s.near[begin + r]
+        if k + EXACT_AHEAD < open_rows:
+            later = s.order[begin + hits[k + EXACT_AHEAD]] * row_step
+            for j in range(0, s.origin.shape[0], 8):
+                prefetch(s.X, np.uint64(0), np.uint64(later + j * column_step))
+        for t in range(count):
+            if Z[t, r] > least[r]:
+                exact = gap(s.X, s.order[i] * row_step, column_step, s.centers, t)
+                if exact < before:
+                    place = begin + s.counts[tile, t]
+                    s.won[t, place], s.how[t, place] = i, exact
+                    s.counts[tile, t] += 1
+                    if before < np.inf:
+                        s.gains[tile, t] += s.w[i] * (before - exact)
 
 
 @jit_unmanaged(inline="always")  # of one caller

@@ -7,7 +7,7 @@ MOST_GROUPS = 16
 SPAN_NUMBERS, MOST_SPAN = 1 << 14, 1024  # of rows that are looked at before they are compared: half the second cache
 PIECE_ROWS = 2048  # least rows of a piece, which has sums of its own
 MOST_LLOYD_PIECES = 64
-SMALL_RUN = 1 << 22  # products of an iteration up to which whole runs are shared out among threads, not their rows
+SMALL_RUN = 1 << 23  # products of an iteration up to which whole runs are shared out among threads, not their rows
 
 # starts
 SAMPLE_ROWS = 1 << 16  # of rows that are not in memory, from which starts are drawn

@@ -23,6 +23,7 @@ from didact.engines.loop.result import Result
 LIKELIHOOD_ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
 HALVINGS = 12
 LONGER = 1.5  # factor by which extrapolation grows while it succeeds
+LONGEST_SHARE = 1e6  # to which it grows: `blend` may take the M step itself for what is too long
 
 
 class EMState(NamedTuple):
@@ -73,7 +74,7 @@ def em(
             x = proposal if blend is None or share == 1.0 else blend(s.x, proposal, share)
             value, statistics = expect(x)
             if value >= s.log_likelihood - slack:
-                rate = max(longer * share, 1.0) if share == shares[0] else 1.0
+                rate = min(max(longer * share, 1.0), LONGEST_SHARE) if share == shares[0] else 1.0
                 return EMState(
                     x=x, log_likelihood=value, statistics=statistics, gain=max(value - s.log_likelihood, 0.0), rate=rate
                 )

@@ -35,27 +35,34 @@ def fit_with_gaps(
     EM stops when a step gains at most `tol` per unit of weight.
     """
     names = [f"class {label!r}" for label in S.labels.tolist()] if not S.tied else ["all classes"]
-    incomplete, complete = rows_with_gaps(rows), S._replace(weight=S.present[:, 0])
+    incomplete = rows_with_gaps(rows)
 
     def expect(now: Components) -> tuple[float, Components]:
         inverses = [invert(C, name) for C, name in zip(now.covariances(), names, strict=True)]
         theta = Parameters(S.labels, now.mean, np.stack([i for i, _ in inverses]), np.array([d for _, d in inverses]))
-        value, expected = incomplete.reduce(expected_rows, theta)
-        d = S.mean - now.mean
-        squares = (theta.precision * (S.scatter + outer(S.present * d, d, S.tied))).sum(axis=(1, 2))
-        count = complete.weight.sum(keepdims=True) if S.tied else complete.weight
-        value += float(gaussian_log_density(squares, count * theta.log_det, count * d.shape[1]).sum())
-        return value, complete.merge(expected)
+        return expected_of(incomplete, S, theta)
 
     start = first_guess(rows, S._replace(present=S.weight[:, None]))
     result = em(expect, lambda now, found: found, start, tol * float(S.weight.sum()), max_iter, report, further)
     return result.x, result
 
 
+def expected_of(incomplete: Rows, S: Components, theta: Parameters) -> tuple[float, Components]:
+    """The log-likelihood of all rows, and their expected statistic, given S, that of the complete ones among them."""
+    value, expected = incomplete.reduce(expected_rows, theta)
+    complete, d = S._replace(weight=S.present[:, 0]), S.mean - theta.mean
+    squares = (theta.precision * (S.scatter + outer(S.present * d, d, S.tied))).sum(axis=(1, 2))
+    count = complete.weight.sum(keepdims=True) if S.tied else complete.weight
+    value += float(gaussian_log_density(squares, count * theta.log_det, count * d.shape[1]).sum())
+    return value, complete.merge(expected)
+
+
 def further(old: Components, new: Components, share: float) -> Components:
     """A longer or shorter step than that of EM, or EM's own if a covariance would not stay positive definite."""
     mean = old.mean + share * (new.mean - old.mean)
     scatter = old.scatter + share * (new.scatter - old.scatter)
+    if not np.isfinite(scatter).all():
+        return new
     least = np.linalg.eigvalsh(scatter)[:, 0]
     bound = 1e-3 * np.linalg.eigvalsh(new.scatter)[:, 0]
     return new._replace(mean=mean, scatter=scatter) if (least > bound).all() else new

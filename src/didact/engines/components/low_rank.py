@@ -50,6 +50,29 @@ class LowRank(NamedTuple):
         return (self.diagonal * V.T).T + self.factor @ (self.factor.T @ V)
 
 
+def low_rank_of(C: Array, least: float = 0.0) -> LowRank | None:
+    """A matrix that differs from least·I by few directions, none negative, in their form; None for all others.
+
+    Columns of the factor are those of a Cholesky decomposition that begins with the largest variance, until nothing is
+    left but rounding: p r² and a look at the whole. The covariance of n rows has r < n.
+    """
+    p, left = len(C), np.diagonal(C) - least
+    known = p * np.finfo(float).eps * float(np.abs(np.diagonal(C)).max(initial=0.0))
+    most = p // 8 if p > NARROW and np.isfinite(known) else 0
+    F = np.zeros((p, most))
+    for r in range(most):
+        i = int(left.argmax())
+        if not left[i] > known:
+            rest = C - F[:, :r] @ F[:, :r].T
+            rest.flat[:: p + 1] -= least
+            return LowRank(np.full(p, least), F[:, :r]) if np.abs(rest).max() <= known else None
+        column = C[:, i] - F[:, :r] @ F[i, :r]
+        column[i] = left[i]
+        F[:, r] = column / np.sqrt(left[i])
+        left = left - F[:, r] ** 2
+    return None
+
+
 class Whitener(NamedTuple):
     """The inverse of a `LowRank` covariance with a positive diagonal, and its square root."""
 

@@ -22,6 +22,7 @@ from didact.core.rows.memory import Block, Rows, block_by_block, compiled_pass
 from didact.core.typing import Array
 from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
+from didact.engines.components.low_rank import LowRank, low_rank_of
 from didact.engines.components.mixture_loops import mixture_sums
 from didact.engines.components.score_tables import in_memory, line_tables, scored_by, tables_of
 from didact.engines.components.scores import diagonal_joint, gaussian_joint
@@ -94,19 +95,21 @@ class GaussianFamily(NamedTuple):
 
     def maximize(self, theta: Gaussians | None, S: Components) -> Gaussians:
         """The M step, with `added` on the diagonals; a component without weight stays as it was."""
-        return self._estimate(theta, S, S.covariances(self.added))
+        return gaussians(*self._estimate(theta, S, S.covariances(self.added)), self.shape)
 
     def exact(self, theta: Gaussians | None, S: Components) -> Gaussians:
         """The greatest expected likelihood of covariances whose eigenvalues are at least `added`."""
+        return gaussians(*self.bounded(theta, S), self.shape)
+
+    def bounded(self, theta: Gaussians | None, S: Components) -> tuple[Array, Array, Array]:
+        """Shares, means and covariances of `exact`, whose factors nobody may need."""
         found = S.covariances()
         if self.shape not in MATRICES:
             return self._estimate(theta, S, np.maximum(found, self.added))
-        values, vectors = np.linalg.eigh(found)
-        lifted = np.maximum(values, self.added)[:, None, :] * vectors
-        return self._estimate(theta, S, lifted @ vectors.transpose(0, 2, 1))
+        return self._estimate(theta, S, np.stack([lifted(C, self.added) for C in found]))
 
-    def _estimate(self, theta: Gaussians | None, S: Components, covariances: Array) -> Gaussians:
-        """Parameters from a statistic and its covariances."""
+    def _estimate(self, theta: Gaussians | None, S: Components, covariances: Array) -> tuple[Array, Array, Array]:
+        """Shares, means and covariances from a statistic and its covariances."""
         means, empty = S.mean, S.weight <= NO_RESPONSIBILITY
         if empty.any():
             means, covariances = np.array(means), np.array(covariances)
@@ -114,11 +117,21 @@ class GaussianFamily(NamedTuple):
                 means[empty] = theta.means[empty]
             if self.shape != "tied":
                 covariances[empty] = covariances[~empty].mean(axis=0) if theta is None else theta.covariances[empty]
-        return gaussians(S.weight / S.weight.sum(), means, covariances, self.shape)
+        return S.weight / S.weight.sum(), means, covariances
 
     def log_prior(self, theta: Gaussians) -> float:
         """Added to the log-likelihood: nothing."""
         return 0.0
+
+
+def lifted(C: Array, least: float) -> Array:
+    """A covariance with its smaller eigenvalues raised to `least`."""
+    thin = low_rank_of(C)
+    if thin is None:
+        values, vectors = np.linalg.eigh(C)
+        return np.asarray(np.maximum(values, least) * vectors @ vectors.T)
+    axes, scales, _ = linalg.svd(thin.factor, full_matrices=False)
+    return LowRank(np.full(len(C), least), axes * np.sqrt(np.maximum(scales**2 - least, 0.0))).dense()
 
 
 def gaussians(weights: Array, means: Array, covariances: Array, shape: str) -> Gaussians:

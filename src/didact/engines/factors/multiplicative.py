@@ -128,24 +128,28 @@ def updated_columns(H: Any, found: Updates, beta: float, l1: float, l2: float) -
 def divergences(X: Any, W: Any, H: Any, beta: float) -> Any:
     """The β-divergence of each row of X from that of W H."""
     if is_sparse(X):
-        return _sparse_divergences(X, W, H, beta)
-    xp, total = namespace(X), []
-    for a, b in product_ranges(W, H):
-        x, y = X[a:b], W[a:b] @ H
-        if beta == 2:
-            each = 0.5 * (x - y) ** 2
-        else:
-            y, there = xp.clip(y, min=EPSILON), x > EPSILON
-            x = xp.where(there, x, xp.ones_like(x))
-            if beta == 1:
-                each = xp.where(there, x * xp.log(x / y) - x, xp.zeros_like(x)) + y
-            elif beta == 0:
-                each = xp.where(there, x / y - xp.log(x / y) - 1.0, xp.zeros_like(x))
-            else:
-                of_x = xp.where(there, x**beta - beta * x * y ** (beta - 1.0), xp.zeros_like(x))
-                each = (of_x + (beta - 1.0) * y**beta) / (beta * (beta - 1.0))
-        total.append(xp.sum(each, axis=1))
-    return xp.concat(total)
+        parts = parallel_map(lambda part: _sparse_divergences(part[1], W[part[0]], H, beta), _pieces(X, None))
+        return np.concatenate(parts)
+    ranges = product_ranges(W, H)
+    parts = parallel_map(lambda some: _dense_divergences(X[slice(*some)], W[slice(*some)] @ H, beta), ranges)
+    return namespace(X).concat(parts)
+
+
+def _dense_divergences(x: Any, y: Any, beta: float) -> Any:
+    xp = namespace(x)
+    if beta == 2:
+        y = x - y
+        return 0.5 * xp.vecdot(y, y)
+    y, there = xp.clip(y, min=EPSILON), x > EPSILON
+    x = xp.where(there, x, xp.ones_like(x))
+    if beta == 1:
+        each = xp.where(there, x * xp.log(x / y) - x, xp.zeros_like(x)) + y
+    elif beta == 0:
+        each = xp.where(there, x / y - xp.log(x / y) - 1.0, xp.zeros_like(x))
+    else:
+        of_x = xp.where(there, x**beta - beta * x * y ** (beta - 1.0), xp.zeros_like(x))
+        each = (of_x + (beta - 1.0) * y**beta) / (beta * (beta - 1.0))
+    return xp.sum(each, axis=1)
 
 
 def _sparse_divergences(X: Any, W: Array, H: Array, beta: float) -> Array:

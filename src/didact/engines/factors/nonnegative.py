@@ -5,7 +5,8 @@ r"""Non-negative factors of rows by coordinate descent: :math:`X \approx WH` wit
 
 Rows of W do not depend on each other given H, nor columns of H given :math:`W^TX` and :math:`W^TW`. Every step of a
 coordinate goes to its minimum, so the objective never rises. Dense rows are passed once an iteration
-(`nonnegative_loops`), sparse ones by rows and by columns; tensors by array functions on their device.
+(`nonnegative_loops`), sparse ones by rows and by columns, rows that are fewer than the parts by their residuals
+(`residual_loops`); tensors by array functions on their device.
 Rows that are not in memory have no W that could be kept: each pass finds it anew, to its minimum, from H alone.
 
 Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations,
@@ -20,7 +21,8 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
-from didact.engines.factors.nonnegative_loops import DenseSteps, solve_rows, sparse_step
+from didact.engines.factors.nonnegative_loops import DenseSteps, solve_rows, sparse_products, sparse_step
+from didact.engines.factors.residual_loops import ResidualSteps
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
@@ -37,8 +39,9 @@ class Penalties(NamedTuple):
 
     def value(self, W_sum: float, W_squares: float, H: Any) -> float:
         """What they add to the objective."""
-        rows = self.l1_w * W_sum + 0.5 * self.l2_w * W_squares
-        return float(rows + self.l1_h * H.sum() + 0.5 * self.l2_h * (H * H).sum())
+        total = self.l1_w * W_sum + 0.5 * self.l2_w * W_squares
+        total += self.l1_h * float(H.sum()) if self.l1_h else 0.0
+        return total + (0.5 * self.l2_h * float((H * H).sum()) if self.l2_h else 0.0)
 
 
 class FactorState(NamedTuple):
@@ -76,9 +79,14 @@ def slopes_at_rest(W: Any, H: Any) -> float:
 
 
 def steps_of(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares: float) -> FactorStep:
-    """The step for these rows, which changes W and H in place; `squares` is Σ ω x²."""
+    """The step for these rows, which changes W and H in place; `squares` is Σ ω x².
+
+    Of sparse rows H is best laid out column by column.
+    """
     if is_tensor(X):
         return _tensor_steps(X, w, W, H, penalties, squares)
+    if len(W) < len(H):  # then rows are fewer numbers than H, sparse or not
+        return _residual_steps(X.toarray() if is_sparse(X) else X, w, W, H, penalties)
     return (_sparse_steps if is_sparse(X) else _dense_steps)(X, w, W, H, penalties, squares)
 
 
@@ -100,17 +108,33 @@ def _dense_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties, squ
     return step
 
 
-def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> FactorStep:
-    turned, T, weight = X.T.tocsr(), np.ascontiguousarray(H.T), None if w is None else np.asarray(w)[:, None]
+def _residual_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties) -> FactorStep:
+    steps = ResidualSteps(X, w, W, H)
 
     def step(order: Array, other: Array) -> tuple[float, float]:
-        slopes, _ = sparse_step(X, w, T, with_diagonal(T.T @ T, penalties.l2_w), penalties.l1_w, order, W)
+        slopes = steps.rows(penalties.l1_w, penalties.l2_w, order)
+        more, fit = steps.lines(penalties.l1_h, penalties.l2_h, other)
+        total, size = float(steps.w @ W.sum(axis=1)), float(steps.w @ (W * W).sum(axis=1))
+        return slopes + more, fit + penalties.value(total, size, H)
+
+    return step
+
+
+def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> FactorStep:
+    turned, T, weight = X.T.tocsr(), np.ascontiguousarray(H.T), None if w is None else np.asarray(w)[:, None]
+    own = T.T @ T  # H Hᵀ, from each step for the next one
+
+    def step(order: Array, other: Array) -> tuple[float, float]:
+        nonlocal own
+        slopes, _, gram = sparse_step(X, w, T, with_diagonal(own, penalties.l2_w), penalties.l1_w, order, W)
         weighed = W if weight is None else weight * W
-        gram = weighed.T @ W
-        more, cross = sparse_step(turned, None, weighed, with_diagonal(gram, penalties.l2_h), penalties.l1_h, other, T)
-        H[:] = T.T
-        fit = 0.5 * (squares - 2.0 * cross + float((gram * (T.T @ T)).sum()))
-        return slopes + more, max(fit, 0.0) + penalties.value(float(weighed.sum()), float(np.trace(gram)), H)
+        G = with_diagonal(gram, penalties.l2_h)
+        more, cross, own = sparse_step(turned, None, weighed, G, penalties.l1_h, other, T)
+        if not np.may_share_memory(T, H):
+            H[:] = T.T
+        fit = 0.5 * (squares - 2.0 * cross + float((gram * own).sum()))
+        total = float(weighed.sum()) if penalties.l1_w else 0.0
+        return slopes + more, max(fit, 0.0) + penalties.value(total, float(np.trace(gram)), H)
 
     return step
 
@@ -157,7 +181,8 @@ def rows_given(X: Any, H: Array, l1: float, l2: float, tol: float, max_iter: int
     order = np.arange(len(H))
     if not is_tensor(X):
         W = np.zeros((X.shape[0], len(H)))
-        sweeps = solve_rows(X @ H.T, with_diagonal(H @ H.T, l2), l1, order, W, tol, max_iter)
+        N = sparse_products(X, H.T) if is_sparse(X) else X @ H.T
+        sweeps = solve_rows(N, with_diagonal(H @ H.T, l2), l1, order, W, tol, max_iter)
         return W, sweeps
     xp, H = namespace(X), like(H, X)
     N, G = X @ H.T - l1, with_diagonal(H @ H.T, l2)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import read_only
-from didact.core.jit import REASSOCIATE, jit_unmanaged
+from didact.core.jit import REASSOCIATE, jit_unmanaged, prefetch_row
 from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import LANES
 from didact.core.threads import share_pieces
@@ -37,6 +37,7 @@ from didact.engines.linear.softmax_loops import add_products, set_all_scores
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
 
 FACTOR_TILE = 64  # most rows of a tile
+LINES_AHEAD = 8  # entries of sparse rows whose lines of the table are asked for before they are needed
 CROSS, SWEEPS = 1, 2  # places in `found`
 
 
@@ -59,7 +60,7 @@ class DenseSteps:
         (n, p), K = X.shape, W.shape[1]
         self.p, self.K, self.width = p, whole_vectors(K), whole_vectors(p + 1)
         self.edges = piece_edges(n, ROWS_EACH + 16 * K, p * K)
-        self.columns = piece_edges(p, COLUMNS_EACH, K * (K + len(self.edges)))
+        self.columns = piece_edges(p, COLUMNS_EACH, K * (K + 4 * len(self.edges)))  # sums come from other cores
         pieces = len(self.edges) - 1
         self.sums = aligned_zeros(pieces * self.K, self.width).reshape(pieces, self.K, self.width)
         self.grams = aligned_zeros(pieces * self.K, self.K).reshape(pieces, self.K, self.K)
@@ -98,18 +99,33 @@ class DenseSteps:
         return self.sums.sum(axis=0)[: self.W.shape[1], self.p] if len(self.sums) else np.zeros(self.W.shape[1])
 
 
-def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array) -> tuple[float, float]:
-    """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes and ⟨X T, W⟩."""
+def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array) -> tuple[float, float, Array]:
+    """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes, ⟨X T, W⟩ and WᵀW."""
     K, G = W.shape[1], read_only(G)
-    edges = piece_edges(X.shape[0], ROWS_EACH, K * (K + X.nnz // max(X.shape[0], 1)))
+    edges = _sparse_edges(X, K)
     found, wide = np.zeros((len(edges) - 1, 3)), whole_vectors(K)
+    grams = aligned_zeros(len(found) * wide, wide).reshape(len(found), wide, wide)
     rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
 
     def loop(turn: Array) -> None:
-        sparse_step_pass(turn, edges, *rows, G, l1, order, W, np.zeros(K), *tile_room(wide, FACTOR_TILE), found)
+        room = np.zeros(K), aligned_zeros(FACTOR_TILE, wide), *tile_room(wide, FACTOR_TILE)
+        sparse_step_pass(turn, edges, *rows, G, l1, order, W, *room, grams, found)
 
     share_pieces(len(found), loop)
-    return float(found[:, 0].sum()), float(found[:, CROSS].sum())
+    return float(found[:, 0].sum()), float(found[:, CROSS].sum()), grams.sum(axis=0)[:K, :K]
+
+
+def sparse_products(X: Any, T: Array) -> Array:
+    """X T (n, K) of CSR rows X, on all threads."""
+    T = np.ascontiguousarray(T, np.float64)
+    edges, out = _sparse_edges(X, T.shape[1]), np.empty((X.shape[0], T.shape[1]))
+    rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), read_only(T)
+    share_pieces(len(edges) - 1, lambda turn: sparse_products_pass(turn, edges, *rows, out))
+    return out
+
+
+def _sparse_edges(X: Any, K: int) -> Array:
+    return piece_edges(X.shape[0], ROWS_EACH, K * (K + X.nnz // max(X.shape[0], 1)))
 
 
 def solve_rows(N: Array, G: Array, l1: float, order: Array, W: Array, tol: float, max_iter: int) -> int:
@@ -150,13 +166,7 @@ def dense_pass(
                 set_all_scores(A, i, table, Z)
             _take(W, start, rows, V)
             _sweep(Z, V, G, order, rows, spare)
-            for i in range(rows):
-                weight = w[start + i] if w.shape[0] > 0 else 1.0
-                found[piece, 0] += weight * spare[1, i]
-                for k in range(W.shape[1]):
-                    W[start + i, k] = V[k, i]
-                    B[i, k] = V[k, i]
-                    V[k, i] *= weight
+            found[piece, 0] += _moved(V, start, rows, w, spare, W, B)
             for k in range(0, V.shape[0], LANES):
                 add_products(V, k, A, rows, sums[piece])
                 add_products(V, k, B, rows, grams[piece])
@@ -185,8 +195,10 @@ def columns_pass(
             for i in range(count):
                 spare[2, i] = 1.0
             _sweep(Z, V, G, order, count, spare)
+            slopes = 0.0
             for i in range(count):
-                found[piece, 0] += spare[1, i]
+                slopes += spare[1, i]
+            found[piece, 0] += slopes
             found[piece, 1] += _cross(Z, V, H.shape[0], count, l1)
             for k in range(H.shape[0]):
                 for i in range(count):
@@ -197,9 +209,9 @@ def columns_pass(
 @jit_unmanaged
 def sparse_step_pass(
     turn: Array, edges: Array, data: Array, indices: Array, indptr: Array, w: Array, T: Array, G: Array, l1: float,
-    order: Array, W: Array, one: Array, Z: Array, V: Array, spare: Array, found: Array,
+    order: Array, W: Array, one: Array, B: Array, Z: Array, V: Array, spare: Array, grams: Array, found: Array,
 ) -> None:  # fmt: skip
-    """Take pieces of CSR rows: a step of every coordinate of theirs of W, given T (p, K)."""
+    """Take pieces of CSR rows: a step of every coordinate of theirs of W, given T (p, K); and WᵀW."""
     K = W.shape[1]
     for _ in range(turn[1]):
         piece = atomic_add(turn, 0, 1)
@@ -208,21 +220,42 @@ def sparse_step_pass(
         for start in range(edges[piece], edges[piece + 1], Z.shape[1]):
             rows = min(Z.shape[1], edges[piece + 1] - start)
             for i in range(rows):
-                for k in range(K):
-                    one[k] = -l1
-                for e in range(indptr[start + i], indptr[start + i + 1]):
-                    x, j = np.float64(data[e]), indices[e]
-                    for k in range(K):
-                        one[k] += x * T[j, k]
+                _product(data, indices, indptr[start + i], indptr[start + i + 1], T, -l1, one)
                 for k in range(K):
                     Z[k, i] = one[k]
                 spare[2, i] = 1.0
             _take(W, start, rows, V)
             _sweep(Z, V, G, order, rows, spare)
-            for i in range(rows):
-                found[piece, 0] += spare[1, i] * (w[start + i] if w.shape[0] > 0 else 1.0)
             found[piece, 1] += _cross(Z, V, K, rows, l1)
-            _put(V, start, rows, W)
+            found[piece, 0] += _moved(V, start, rows, w, spare, W, B)
+            for k in range(0, V.shape[0], LANES):
+                add_products(V, k, B, rows, grams[piece])
+
+
+@jit_unmanaged
+def sparse_products_pass(
+    turn: Array, edges: Array, data: Array, indices: Array, indptr: Array, T: Array, out: Array
+) -> None:  # fmt: skip
+    """Take pieces of CSR rows: their products with T (p, K)."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= edges.shape[0] - 1:
+            return
+        for i in range(edges[piece], edges[piece + 1]):
+            _product(data, indices, indptr[i], indptr[i + 1], T, 0.0, out[i])
+
+
+@jit_unmanaged
+def _product(data: Array, indices: Array, first: int, stop: int, T: Array, begin: float, out: Array) -> None:
+    """The product of one CSR row with T (p, K), beginning with a number."""
+    for k in range(T.shape[1]):
+        out[k] = begin
+    for e in range(first, stop):
+        if e + LINES_AHEAD < indices.shape[0]:
+            prefetch_row(T, indices[e + LINES_AHEAD])
+        x, j = np.float64(data[e]), indices[e]
+        for k in range(T.shape[1]):
+            out[k] += x * T[j, k]
 
 
 @jit_unmanaged
@@ -272,6 +305,20 @@ def _take(W: Array, start: int, rows: int, V: Array) -> None:
     for i in range(rows):
         for k in range(W.shape[1]):
             V[k, i] = W[start + i, k]
+
+
+@jit_unmanaged
+def _moved(V: Array, start: int, rows: int, w: Array, spare: Array, W: Array, B: Array) -> float:
+    """Put new coordinates into W and B and multiply them by weights; the sizes of slopes times weights."""
+    slopes = 0.0  # pieces of other threads are near in memory: `found` is written once a tile
+    for i in range(rows):
+        weight = w[start + i] if w.shape[0] > 0 else 1.0
+        slopes += weight * spare[1, i]
+        for k in range(W.shape[1]):
+            W[start + i, k] = V[k, i]
+            B[i, k] = V[k, i]
+            V[k, i] *= weight
+    return slopes
 
 
 @jit_unmanaged
@@ -332,4 +379,5 @@ def warm() -> None:
         steps.rows(G, 0.0, order)
         steps.lines(G, 0.0, order)
         sparse_step(sp.csr_array(X), None, np.ones((1, 1)), G, 0.0, order, W)
+        sparse_products(sp.csr_array(X), np.ones((1, 1)))
     solve_rows(np.ones((1, 1)), G, 0.0, order, W, 0.0, 1)
