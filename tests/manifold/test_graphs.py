@@ -12,9 +12,17 @@ from sklearn.datasets import make_moons, make_swiss_roll
 from sklearn.neighbors import radius_neighbors_graph
 
 from didact.cluster import SpectralClustering, spectral_clustering
+from didact.engines.spectral import paths
 from didact.engines.spectral.eigen import eigenpairs
 from didact.engines.spectral.local import barycentric, neighbor_weights
-from didact.engines.spectral.paths import linked_paths, shortest_paths, undirected
+from didact.engines.spectral.paths import (
+    Narrow,
+    by_elimination,
+    from_every_node,
+    linked_paths,
+    shortest_paths,
+    undirected,
+)  # fmt: skip
 from didact.manifold import (
     Isomap,
     LocallyLinearEmbedding,
@@ -46,7 +54,31 @@ def test_shortest_paths_are_those_of_floyd_and_warshall(n, edges, seed):
     np.fill_diagonal(table, 0.0)
     for a in range(n):  # Floyd and Warshall
         table = np.minimum(table, table[:, a : a + 1] + table[a : a + 1])
-    np.testing.assert_allclose(shortest_paths(undirected(i, j, lengths, n)), table)
+    graph = undirected(i, j, lengths, n)
+    np.testing.assert_allclose(shortest_paths(graph), table)
+    np.testing.assert_allclose(by_elimination(graph, Narrow.of(graph)), table)
+    np.testing.assert_allclose(from_every_node(graph), table)
+
+
+def test_a_graph_that_is_narrow_is_eliminated(monkeypatch):
+    """The rolled-up sheet is; that of many dimensions is not; both ways agree."""
+    ways = []
+    for name in ("by_elimination", "from_every_node"):
+        way = getattr(paths, name)
+        monkeypatch.setattr(paths, name, lambda *args, way=way, name=name: ways.append(name) or way(*args))
+    for X in (ROLL, np.random.default_rng(0).normal(size=(1200, 20))):
+        graph = six_neighbors(X)
+        D = shortest_paths(graph)
+        np.testing.assert_allclose(D, by_elimination(graph, Narrow.of(graph)), rtol=1e-12)
+        np.testing.assert_allclose(D, from_every_node(graph), rtol=1e-12)
+    assert ways == ["by_elimination", "from_every_node"]
+
+
+def six_neighbors(X):
+    """The graph of the six nearest rows of each."""
+    near = np.argsort(squareform(pdist(X)), axis=1)[:, 1:7]
+    i, j = np.repeat(np.arange(len(X)), 6), near.ravel()
+    return undirected(i, j, np.linalg.norm(X[i] - X[j], axis=1), len(X))
 
 
 def test_new_nodes_reach_others_by_their_own_edges():

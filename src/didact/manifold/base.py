@@ -6,16 +6,15 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.neighbors import NearestNeighbors
 
-from didact.core.backend import float_type, is_tensor, like, to_numpy
+from didact.core.backend import float_type, like
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.overflow import refuse_extreme
-from didact.core.random import seed_sequence
+from didact.core.parameters import is_precomputed
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
+from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import distance_table, own_distances
 from didact.engines.neighbors import Index
+from didact.engines.neighbors.all_pairs import finite_distances
 from didact.parts.distances import distance_named
 
 ALL_PAIRS = "embed a sample of the rows, and transform the others"
@@ -23,27 +22,12 @@ SAME_VECTORS = "No effect: the way goes by the size and the form of the graph, a
 
 
 def finite_rows(model: Any, X: Any) -> Any:
-    """The rows of a fit, all in memory, checked once."""
+    """The rows of a fit, all in memory, checked once: numbers, and two rows at least."""
     rows = model._rows(X, target="none").whole().X
-    if not finite_sum(rows):
-        refuse_non_finite(rows, getattr(model, "feature_names_in_", None))
+    require_finite(rows, getattr(model, "feature_names_in_", None))
+    if (n := rows.shape[0]) < 2:
+        raise InputError(f"Found array with {n} sample(s), n_samples = {n}: an embedding needs at least 2.")
     return rows
-
-
-def ready_rows(X: Any) -> Any:
-    """Rows as an index of neighbours takes them: a tensor becomes an array."""
-    return to_numpy(X) if is_tensor(X) else X
-
-
-def first_seed(state: Any) -> int:
-    """The seed of Lanczos' start."""
-    return int(seed_sequence(state).generate_state(1)[0])
-
-
-def few_rows(X: Any, least: int, why: str = "an embedding needs") -> None:
-    """Refuse fewer rows than the method needs."""
-    if X.shape[0] < least:
-        raise InputError(f"Found array with {X.shape[0]} sample(s), n_samples = {X.shape[0]}: {why} at least {least}.")
 
 
 def all_pairs(X: Any) -> None:
@@ -55,14 +39,8 @@ def all_distances(model: Any, rows: Any, metric: Any) -> tuple[Any, Array]:
     """The distance of a model (None if distances are given), and those of all pairs of rows, float64."""
     all_pairs(rows)
     points = dense(rows, np.float64)
-    if isinstance(metric, str) and metric == "precomputed":
-        return None, own_distances(points)
-    noun = distance_named(metric, 2.0, model.metric_params, points)
-    D = distance_table(noun, points, points)
-    if not finite_sum(D):
-        refuse_extreme(points, getattr(model, "feature_names_in_", None))
-        raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
-    return noun, D
+    noun = None if is_precomputed(metric) else distance_named(metric, 2.0, model.metric_params, points)
+    return noun, finite_distances(noun, points, getattr(model, "feature_names_in_", None))
 
 
 def neighborhood(index: Index, Q: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:
@@ -89,8 +67,7 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the coordinates of the same rows."""
-        found = self.fit(X).embedding_
-        return like(found, X) if is_tensor(X) else found
+        return like(self.fit(X).embedding_, X)
 
 
 class _Neighborhoods(_Embedding):

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.core.parameters import attr, is_callable, none, one_of, param, whole
+from didact.core.parameters import attr, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import distance_table
+from didact.engines.neighbors.all_pairs import distance_table, metric_param, metric_params_param
 from didact.engines.spectral.scaling import Scaling, classical_scaling
-from didact.manifold.base import _Embedding, all_distances, few_rows, finite_rows, in_type
-from didact.parts.distances import NAMES
+from didact.manifold.base import _Embedding, all_distances, finite_rows, in_type
 
 
 def placed(X: Any, noun: Any, points: Array | None, scaling: Scaling) -> Array:
@@ -60,10 +59,8 @@ class ClassicalMDS(_Embedding):
     """
 
     n_components: int = param(2, whole(1), "Number of coordinates.")
-    metric: Any = param(
-        "euclidean", [one_of(*NAMES), is_callable], "The distance: a name, 'precomputed', or a function of two rows."
-    )
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Coordinates of the fitted rows."),
@@ -71,15 +68,9 @@ class ClassicalMDS(_Embedding):
         attr("eigenvalues_", "(n_components,)", "Eigenvalues of B: the squared lengths of the coordinates."),
     ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "ClassicalMDS":
         """Find the coordinates of rows X; y is not used."""
         rows = finite_rows(self, X)
-        few_rows(rows, 2)
         with FitProgress(self, X=X):
             self._noun, D = all_distances(self, rows, self.metric)
             scaling = classical_scaling(D, self.n_components)

@@ -10,6 +10,7 @@ r"""The elastic embedding: springs pull neighbours together, a Gaussian repulsio
 Carreira-Perpiñán (2010), The elastic embedding algorithm for dimensionality reduction, ICML.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,29 +22,22 @@ from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.embedding.elastic import elastic_embedding, new_elastic
 from didact.engines.embedding.starts import SMALL_START
-from didact.engines.neighbors import Index
+from didact.engines.neighbors.all_pairs import metric_param, metric_params_param
 from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
     all_affinities,
     check_rows,
-    fitted_places,
     index_of,
     init_param,
-    metric_param,
-    metric_params_param,
     neighbor_affinities,
-    new_affinities,
+    new_places,
     start_of,
 )
 
 
-def new_places(X: Any, index: Index, Y: Array, perplexity: float, repulsion: float) -> Array:
-    """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
-    Y = fitted_places(Y, index)
-    rows, P, known = new_affinities(X, index, perplexity)
-    found = new_elastic(Y, rows, P, repulsion / (len(Y) - 1))
-    found[known] = Y[rows[known, 0]]
-    return in_type(found, X)
+def placed(Y: Array, rows: Array, P: Array, repulsion: float) -> Array:
+    """Places of new points with affinities P to Y[rows]."""
+    return new_elastic(Y, rows, P, repulsion / (len(Y) - 1))
 
 
 class ElasticEmbedding(_Embedding):
@@ -108,11 +102,6 @@ class ElasticEmbedding(_Embedding):
         "constant_columns": "Steps end where they gain little, which is elsewhere at the tolerance of the reference.",
     }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "ElasticEmbedding":
         """Find places for the rows X; y is not used."""
         rows = finite_rows(self, X)
@@ -138,5 +127,5 @@ class ElasticEmbedding(_Embedding):
 
     def transform(self, X: Any) -> Any:
         """Places of rows X among those of the fitted rows, which stay where they are."""
-        self._after_fit()
-        return self._map_rows(X, new_places, self._index, self.embedding_, self.perplexity, self.repulsion)
+        Y, place = self._after_fit().embedding_, partial(placed, repulsion=self.repulsion)
+        return self._map_rows(X, new_places, self._index, Y, self.perplexity, place)

@@ -1,7 +1,7 @@
 r"""Isomap: classical scaling of distances along the data, the shortest paths in the graph of neighbours.
 
 1. Each row is joined to its nearest rows, or to all within a radius.
-2. Shortest paths of all pairs (Dijkstra from every row).
+2. Shortest paths of all pairs, by elimination of rows or Dijkstra's algorithm from each.
 3. Classical scaling of their lengths: the largest eigenpairs of :math:`-\tfrac12 JD^{2}J`.
 
 Tenenbaum, de Silva, Langford (2000), doi:10.1126/science.290.5500.2319.
@@ -14,15 +14,15 @@ import numpy as np
 from sklearn.decomposition import KernelPCA
 
 from didact.core.errors import Disconnected, InputError, users_level
-from didact.core.parameters import at_least, at_least_or_infinite, attr, is_callable, none, one_of, param, whole
+from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import distance_table
 from didact.engines.neighbors import Index, build_index
+from didact.engines.neighbors.all_pairs import distance_table, metric_param, metric_params_param
 from didact.engines.spectral.paths import bridges, linked_paths, parts_of, shortest_paths, undirected
 from didact.engines.spectral.scaling import Scaling, classical_scaling, inner_products
-from didact.manifold.base import SAME_VECTORS, _Neighborhoods, all_pairs, few_rows, finite_rows, in_type, neighborhood
-from didact.parts.distances import NAMES, distance_named
+from didact.manifold.base import SAME_VECTORS, _Neighborhoods, all_pairs, finite_rows, in_type, neighborhood
+from didact.parts.distances import distance_named
 
 IN_PARTS = "The number of connected components of the neighbors graph is {} > 1. "
 JOINED = IN_PARTS + (
@@ -71,7 +71,8 @@ class Isomap(_Neighborhoods):
 
     Notes
     -----
-    Cost: a search of neighbours, n² log n for the paths on all threads, 8n² bytes for their lengths and as many for the
+    Cost: a search of neighbours; for the paths n² log n or, if an order of the rows has all neighbours of a row at most
+    some hundred places away, 2n² times that number, on all threads; 8n² bytes for their lengths and as many for the
     inner products; for new rows n_neighbors·n each. `nbrs_` and `kernel_pca_` are scikit-learn's objects, made on
     request. Shape of computation: pairs.
 
@@ -100,11 +101,9 @@ class Isomap(_Neighborhoods):
     neighbors_algorithm: str = param(
         "auto", one_of("auto", "brute", "kd_tree", "ball_tree"), "How neighbours are found; the answer is the same."
     )
-    metric: Any = param(
-        "minkowski", [one_of(*NAMES), is_callable], "The distance: a name, 'precomputed', or a function of two rows."
-    )
+    metric: Any = metric_param("minkowski")
     p: float = param(2, at_least(1), "The exponent of Minkowski's distance.")
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric_params: Any = metric_params_param()
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Coordinates of the fitted rows."),
@@ -116,15 +115,9 @@ class Isomap(_Neighborhoods):
     _test_params = [{"n_neighbors": 8}, {"n_neighbors": None, "radius": 4.0, "n_components": 1}]
     _test_skips = {"callbacks": "max_iter is scikit-learn's: the eigenproblem is solved without limit"}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "Isomap":
         """Find the coordinates of rows X; y is not used."""
         rows = finite_rows(self, X)
-        few_rows(rows, 2)
         all_pairs(rows)
         self._one_way(rows.shape[0])
         with FitProgress(self, X=X):

@@ -16,20 +16,13 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
+from didact.core.random import first_seed
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.spectral import local
 from didact.engines.spectral.eigen import eigenpairs
-from didact.manifold.base import (
-    SAME_VECTORS,
-    _Neighborhoods,
-    few_rows,
-    finite_rows,
-    first_seed,
-    in_type,
-    neighborhood,
-)  # fmt: skip
+from didact.manifold.base import SAME_VECTORS, _Neighborhoods, finite_rows, in_type, neighborhood
 from didact.parts.distances import Euclidean
 
 BESIDE = 1e-13  # of the largest entry of M: its smallest eigenvalues are near the rounding errors
@@ -84,18 +77,10 @@ def locally_linear_embedding(
     True
     """
     model = LocallyLinearEmbedding(
-        n_neighbors=n_neighbors,
-        n_components=n_components,
-        reg=reg,
-        eigen_solver=eigen_solver,
-        tol=tol,
-        max_iter=max_iter,
-        method=method,
-        hessian_tol=hessian_tol,
-        modified_tol=modified_tol,
-        random_state=random_state,
+        n_neighbors=n_neighbors, n_components=n_components, reg=reg, eigen_solver=eigen_solver, tol=tol,
+        max_iter=max_iter, method=method, hessian_tol=hessian_tol, modified_tol=modified_tol, random_state=random_state,
         n_jobs=n_jobs,
-    ).fit(X)
+    ).fit(X)  # fmt: skip
     return model.embedding_, model.reconstruction_error_
 
 
@@ -174,7 +159,6 @@ class LocallyLinearEmbedding(_Neighborhoods):
 
     def _enough(self, rows: Any) -> Any:
         """The rows, once there are enough of them and of their columns."""
-        few_rows(rows, 2)
         if self.n_components > rows.shape[1]:
             raise ParameterError(
                 f"output dimension must be less than or equal to input dimension (n_features = {rows.shape[1]}): lower "

@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_tensor, like, to_numpy
+from didact.core.backend import like, to_numpy
 from didact.core.compat import deprecated
 from didact.core.errors import InputError, NotCovered, ParameterError, users_level
 from didact.core.estimator import Estimator, report_convergence
-from didact.core.parameters import at_least, attr, is_bool, is_callable, none, one_of, param, random_state, whole
+from didact.core.parameters import at_least, attr, is_bool, is_callable, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.typing import Array
 from didact.engines.loop.result import Result
+from didact.engines.neighbors.all_pairs import metric_params_param
 from didact.engines.spectral.scaling import classical_scaling
 from didact.engines.spectral.stress import least_squares_of_squares, majorise, total_spread
-from didact.manifold.base import all_distances, few_rows, finite_rows, in_type
+from didact.manifold.base import all_distances, finite_rows, in_type
 from didact.parts.distances import NAMES
 
 SQUARE = (
@@ -50,18 +51,9 @@ def smacof(
     0.0
     """
     model = MDS(
-        n_components=n_components,
-        metric_mds=metric,
-        n_init=n_init,
-        init="random",
-        max_iter=max_iter,
-        verbose=verbose,
-        eps=eps,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        metric="precomputed",
-        normalized_stress=normalized_stress,
-    ).fit(dissimilarities, init=init)
+        n_components=n_components, metric_mds=metric, n_init=n_init, init="random", max_iter=max_iter, verbose=verbose,
+        eps=eps, n_jobs=n_jobs, random_state=random_state, metric="precomputed", normalized_stress=normalized_stress,
+    ).fit(dissimilarities, init=init)  # fmt: skip
     found = model.embedding_, model.stress_
     return (*found, model.n_iter_) if return_n_iter else found
 
@@ -117,7 +109,7 @@ class MDS(Estimator):
         "The distance: a name, 'precomputed', or a function of two rows. A bool is deprecated in scikit-learn: use "
         "`metric_mds`.",
     )
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric_params: Any = metric_params_param()
     normalized_stress: Any = param(
         "auto",
         [is_bool, one_of("auto")],
@@ -139,16 +131,10 @@ class MDS(Estimator):
         {"random_state": 0, "loss": "sstress"},
     ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = "precomputed" in (self.dissimilarity, self.metric)
-        return tags
-
     def fit(self, X: Any, y: Any = None, init: Any = None) -> "MDS":
         """Find places for rows X, from those in `init` (n, n_components) if given; y is not used."""
         metric, ordered = self._meaning()
         rows = finite_rows(self, X)
-        few_rows(rows, 2)
         if rows.shape[0] == rows.shape[1] and metric != "precomputed":
             warnings.warn(SQUARE, UserWarning, stacklevel=users_level())
         _, D = all_distances(self, rows, metric)
@@ -162,8 +148,7 @@ class MDS(Estimator):
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
         """Fit, and the places of the same rows."""
-        found = self.fit(X, init=init).embedding_
-        return like(found, X) if is_tensor(X) else found
+        return like(self.fit(X, init=init).embedding_, X)
 
     def _meaning(self) -> tuple[Any, bool]:
         """The metric, and whether only the order of distances counts; deprecated forms are understood."""

@@ -1,36 +1,25 @@
 """What embeddings of neighbours share: distances of a fit in units of their size, affinities, starts, new rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.backend import like, to_numpy
+from didact.core.backend import like, local, to_numpy
 from didact.core.errors import InputError, ParameterError, WrongType
-from didact.core.parameters import array_like, is_callable, none, one_of, param
+from didact.core.parameters import array_like, one_of, param
 from didact.core.random import streams
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import distance_table
 from didact.engines.embedding.affinities import conditional, joint, joint_dense, joint_table, neighbor_count
 from didact.engines.embedding.pairs import squared_distances
 from didact.engines.embedding.starts import principal_start, random_start
 from didact.engines.neighbors import Index, build_index
-from didact.manifold.base import all_pairs, few_rows, ready_rows
-from didact.parts.distances import NAMES, distance_named
+from didact.engines.neighbors.all_pairs import distance_table, require_symmetric
+from didact.manifold.base import all_pairs, in_type
+from didact.parts.distances import distance_named
 
-ROUNDING = 1e-8  # of two distances that should be equal
 NEW_PERPLEXITY = 5.0  # of new rows, which belong to their nearest
-
-
-def metric_param() -> Any:
-    """The parameter `metric`."""
-    doc = "The distance: a name, 'precomputed' (X is a table of distances), or a function of two rows."
-    return param("euclidean", [one_of(*NAMES), is_callable], doc)
-
-
-def metric_params_param() -> Any:
-    """The parameter `metric_params`."""
-    return param(None, [dict, none], "More parameters of the metric.")
 
 
 def init_param() -> Any:
@@ -41,7 +30,6 @@ def init_param() -> Any:
 
 def check_rows(model: Any, X: Any) -> None:
     """Refuse rows and parameters that do not fit together."""
-    few_rows(X, 2)
     if model.perplexity >= X.shape[0]:
         raise ParameterError(
             f"perplexity ({model.perplexity}) must be less than n_samples ({X.shape[0]}): it is a number of neighbours."
@@ -63,19 +51,12 @@ def check_rows(model: Any, X: Any) -> None:
                 "the dense distance matrix."
             )
         return
-    D = to_numpy(X)
-    apart = np.abs(D - D.T)
-    i, j = np.unravel_index(int(np.argmax(apart)), D.shape)
-    if apart[i, j] > max(ROUNDING, 8 * np.finfo(D.dtype).eps) * float(D.max()):
-        raise InputError(
-            f"The distance matrix is not symmetric: entry ({i}, {j}) is {D[i, j]:.6g} and entry ({j}, {i}) is "
-            f"{D[j, i]:.6g}. Pass (D + D.T)/2 if both stand for the same distance."
-        )
+    require_symmetric(to_numpy(X))
 
 
 def index_of(model: Any, X: Any) -> Index:
     """The index of the fitted rows."""
-    X = ready_rows(X)
+    X = local(X)
     found = build_index(X, distance_named(model.metric, 2.0, model.metric_params, X))
     if callable(model.metric) and distance_table(found.distance, X[:2], X[:2]).min() < 0:
         raise InputError("All distances should be positive, the metric given is not correct.")
@@ -91,7 +72,7 @@ def neighbor_affinities(index: Index, perplexity: float) -> Any:
 def all_affinities(index: Index, X: Any, perplexity: float) -> Any:
     """The symmetric affinities of all pairs (n, n); on the device of a tensor."""
     all_pairs(X)
-    Q = ready_rows(X)
+    Q = local(X)
     plain = getattr(type(index.distance), "__name__", "") == "Euclidean"
     if Q is not X and plain:
         top = abs(X).max()
@@ -118,7 +99,7 @@ def start_of(model: Any, X: Any) -> Array:
     n, d = X.shape[0], model.n_components
     (rng,) = streams(model.random_state, 1)
     if isinstance(model.init, str):
-        return principal_start(ready_rows(X), d, rng) if model.init == "pca" else random_start(n, d, rng)
+        return principal_start(local(X), d, rng) if model.init == "pca" else random_start(n, d, rng)
     Y = np.array(to_numpy(model.init), np.float64)
     if Y.shape != (n, d) or not np.isfinite(Y).all():
         raise ParameterError(f"init must hold finite places of shape ({n}, {d}), not of shape {Y.shape}.")
@@ -132,7 +113,16 @@ def fitted_places(Y: Any, index: Index) -> Array:
     return np.array(Y, np.float64, order="C")
 
 
+def new_places(X: Any, index: Index, Y: Array, perplexity: float, place: Callable[[Array, Array, Array], Array]) -> Any:
+    """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
+    Y = fitted_places(Y, index)
+    rows, P, known = new_affinities(X, index, perplexity)
+    found = place(Y, rows, P)
+    found[known] = Y[rows[known, 0]]
+    return like(in_type(found, X), X)
+
+
 def new_affinities(X: Any, index: Index, perplexity: float) -> tuple[Array, Array, Array]:
     """Neighbours of new rows among the fitted ones, affinities, and whether the nearest is the row itself."""
-    distances, rows = index.nearest(ready_rows(X), neighbor_count(min(perplexity, NEW_PERPLEXITY), index.n_rows))
+    distances, rows = index.nearest(local(X), neighbor_count(min(perplexity, NEW_PERPLEXITY), index.n_rows))
     return rows, conditional(in_units(distances), min(perplexity, NEW_PERPLEXITY)), distances[:, 0] == 0

@@ -27,15 +27,15 @@ from didact.core.rows import MemoryRows
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import kmeans
-from didact.engines.centroids.medoids import own_distances
 from didact.engines.gram.rows import gram_of
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
+from didact.engines.neighbors.all_pairs import metric_params_param, own_distances
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.spectral.scaling import classical_scaling
 from didact.engines.spectral.stress import least_squares_of_squares, majorise, smooth_stress
 from didact.kernels.radial import RBF, width_of_gamma
-from didact.manifold.base import _Embedding, all_distances, few_rows, finite_rows, in_type
+from didact.manifold.base import _Embedding, all_distances, finite_rows, in_type
 from didact.parts.distances import NAMES
 
 RANK = 1e-10  # of the largest singular value: smaller ones count as zero
@@ -150,7 +150,7 @@ class ParametricEmbedding(_Embedding):
         None, [has("fit_transform"), none], "With method='direct', the model of the coordinates; None: scaling."
     )
     metric: Any = param("euclidean", [one_of(*NAMES), is_callable], "The distances: a name, or a function of two rows.")
-    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    metric_params: Any = metric_params_param()
     max_iter: int = param(500, whole(1), "Most iterations.")
     tol: float = param(1e-6, at_least(0), "Largest entry of the gradient, of mean squares, that ends them.")
     random_state: Any = param(None, random_state, "Seed of the centres.")
@@ -173,7 +173,6 @@ class ParametricEmbedding(_Embedding):
     def fit(self, X: Any, y: Any = None, distances: Any = None) -> "ParametricEmbedding":
         """Learn the map on rows X, with the distances (n, n) to be kept if they are not those of the metric."""
         rows = finite_rows(self, X)
-        few_rows(rows, 2)
         D = self._kept(rows, distances)
         basis, unit = Basis.of(self._features(rows)), float(np.sqrt(np.mean(D * D))) or 1.0
         fitted = lambda x: self._fitted(basis, x, unit, rows.dtype)  # noqa: E731
@@ -197,7 +196,7 @@ class ParametricEmbedding(_Embedding):
         return getattr(self, "centers_", None), getattr(self, "gamma_", 1.0), self.coef_, self.intercept_
 
     def _kept(self, rows: Any, distances: Any) -> Array:
-        if isinstance(self.metric, str) and self.metric == "precomputed":
+        if self.metric == "precomputed":
             raise ParameterError("A map needs the rows themselves: give distances as fit(X, distances=D).")
         if self.embedding is not None and self.method == "joint":
             raise ParameterError("embedding is for method='direct': a joint map needs distances alone.")

@@ -12,18 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
-from didact.core.errors import InputError
+from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, attr, is_callable, none, one_of, param, random_state, whole
+from didact.core.parameters import at_least, attr, is_callable, is_precomputed, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
+from didact.core.random import first_seed
 from didact.core.typing import Array
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.neighbors import build_index
-from didact.engines.spectral.graph import graph_embedding, mutual, nearest_affinity
-from didact.manifold.base import SAME_VECTORS, few_rows, finite_rows, first_seed, ready_rows
-from didact.parts.distances import Euclidean, Precomputed
+from didact.engines.spectral.graph import graph_embedding, nearest_affinity
+from didact.manifold.base import SAME_VECTORS, finite_rows
 
 
 def spectral_embedding(
@@ -136,15 +134,9 @@ class SpectralEmbedding(Estimator):
     _tensors = True
     _test_params = [{"n_neighbors": 8, "random_state": 0}, {"affinity": "rbf", "gamma": 0.2, "random_state": 0}]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "SpectralEmbedding":
         """Find the coordinates of rows X; y is not used."""
         rows = finite_rows(self, X)
-        few_rows(rows, 2)
         with FitProgress(self, X=X):
             A, tol, seed = self._affinities(rows), accuracy(self.eigen_tol), first_seed(self.random_state)
             found = graph_embedding(A, min(self.n_components, rows.shape[0] - 1), tol=tol, seed=seed)
@@ -157,7 +149,6 @@ class SpectralEmbedding(Estimator):
         return like(self.fit(X).embedding_, X)
 
     def _affinities(self, X: Any) -> Any:
-        n = X.shape[0]
         if callable(self.affinity):
             return self.affinity(X)
         if self.affinity == "precomputed":
@@ -165,11 +156,7 @@ class SpectralEmbedding(Estimator):
         if self.affinity == "rbf":
             self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
             return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)
-        X = ready_rows(X)
+        k = max(X.shape[0] // 10, 1) if self.n_neighbors is None else self.n_neighbors
         if self.affinity == "nearest_neighbors":
-            self.n_neighbors_ = max(n // 10, 1) if self.n_neighbors is None else self.n_neighbors
-            if self.n_neighbors_ > n:
-                raise InputError(f"Expected n_neighbors <= n_samples, but n_neighbors = {self.n_neighbors_}, n = {n}.")
-            return nearest_affinity(build_index(X, Euclidean()), self.n_neighbors_)
-        k = max(n // 10, 1) if self.n_neighbors is None else self.n_neighbors
-        return mutual(build_index(X, Precomputed()).nearest(X, k)[1], n)
+            self.n_neighbors_ = k
+        return nearest_affinity(local(X), k, is_precomputed(self.affinity))

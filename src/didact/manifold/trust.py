@@ -6,9 +6,9 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import finite_sum, refuse_non_finite
-from didact.engines.centroids.medoids import distance_table
+from didact.core.rows.memory import require_finite
 from didact.engines.neighbors import build_index
+from didact.engines.neighbors.all_pairs import distance_table
 from didact.parts.distances import Euclidean, distance_named
 
 TILE = 1 << 22  # distances at a time
@@ -45,10 +45,9 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
     if k >= n / 2:
         raise ParameterError(f"n_neighbors ({k}) should be less than n_samples / 2 ({n / 2})")
     for table in (rows, places):
-        if not finite_sum(table):
-            refuse_non_finite(table, None)
+        require_finite(table, None)
     near = build_index(places, Euclidean()).nearest(None, k)[1]
-    noun = None if isinstance(metric, str) and metric == "precomputed" else distance_named(metric, 2.0, None, rows)
+    noun = None if metric == "precomputed" else distance_named(metric, 2.0, None, rows)
     total, tile = 0, max(1, TILE // n)
     for a in range(0, n, tile):
         here = np.arange(a, min(a + tile, n))

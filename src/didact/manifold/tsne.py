@@ -5,12 +5,13 @@ r"""t-SNE: places in the plane whose neighbours are the neighbours of the rows.
 
 1. Affinities: Gaussian, for each row as wide as its perplexity says; of the 3·perplexity nearest rows, or of all.
 2. A start: small principal components.
-3. Gradient descent, first with exaggerated attraction. The repulsion is summed over a tree, a grid, or all pairs.
+3. Gradient descent, first with exaggerated attraction. The repulsion is summed over a tree or all pairs.
 
 van der Maaten, Hinton (2008), Visualizing data using t-SNE, JMLR 9; van der Maaten (2014), Accelerating t-SNE using
 tree-based algorithms, JMLR 15.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,15 @@ from didact.core.typing import Array
 from didact.engines.embedding.descent import ArrayMotion, Moving, Schedule, TreeMotion, embed
 from didact.engines.embedding.new_points import place_new
 from didact.engines.embedding.pairs import pair_gradient
-from didact.engines.neighbors import Index
+from didact.engines.neighbors.all_pairs import metric_param, metric_params_param
 from didact.manifold.base import _Embedding, finite_rows, in_type
 from didact.manifold.neighbor_embedding import (
     all_affinities,
     check_rows,
-    fitted_places,
     index_of,
     init_param,
-    metric_param,
-    metric_params_param,
     neighbor_affinities,
-    new_affinities,
+    new_places,
     start_of,
 )
 
@@ -52,13 +50,9 @@ def freedom_of(d: int) -> int:
     return max(d - 1, 1)
 
 
-def new_places(X: Any, index: Index, Y: Array, perplexity: float, angle: float) -> Any:
-    """Places of new rows among those of the fitted ones; a row that equals a fitted one has its place."""
-    Y = fitted_places(Y, index)
-    rows, P, known = new_affinities(X, index, perplexity)
-    found = place_new(Y, rows, P, angle, freedom_of(Y.shape[1]))
-    found[known] = Y[rows[known, 0]]
-    return like(in_type(found, X), X) if is_tensor(X) else in_type(found, X)
+def placed(Y: Array, rows: Array, P: Array, angle: float) -> Array:
+    """Places of new points with affinities P to Y[rows]."""
+    return place_new(Y, rows, P, angle, freedom_of(Y.shape[1]))
 
 
 class TSNE(_Embedding):
@@ -137,11 +131,6 @@ class TSNE(_Embedding):
         "callbacks/limit": "max_iter is at least 250, and its end is how a descent usually ends.",
     }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> "TSNE":
         """Find places for the rows X; y is not used."""
         rows = finite_rows(self, X)
@@ -180,5 +169,5 @@ class TSNE(_Embedding):
 
     def transform(self, X: Any) -> Any:
         """Places of rows X among those of the fitted rows, which stay where they are."""
-        self._after_fit()
-        return self._map_rows(X, new_places, self._index, self.embedding_, self.perplexity, self.angle)
+        Y, place = self._after_fit().embedding_, partial(placed, angle=self.angle)
+        return self._map_rows(X, new_places, self._index, Y, self.perplexity, place)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.threads import parallel_map, share_pieces
+from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.linkage.gaps_loops import GAP_TILE, euclidean_triangle
 from didact.engines.linkage.tuning import TRIANGLE_ROWS
-from didact.engines.neighbors.tables import block_edges, compiled, tables
+from didact.engines.neighbors.tables import compiled, each_block, tables
 from didact.parts.distances import Euclidean
 
 
@@ -26,12 +26,7 @@ def distance_triangle(noun: Any, X: Array) -> Array:
             for i, line in enumerate(noun.finish(table), edges[0]):
                 _put(D, i, first, line)
 
-    blocks = block_edges(n, TRIANGLE_ROWS if compiled(inner) else 1)
-    if compiled(inner):
-        parallel_map(piece, blocks)
-    else:
-        for block in blocks:
-            piece(block)
+    each_block(inner, piece, n, TRIANGLE_ROWS if compiled(inner) else 1)
     return D
 
 

@@ -22,9 +22,10 @@ from sklearn.utils.validation import check_symmetric
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError, users_level
 from didact.core.typing import Array
-from didact.engines.neighbors import Index
+from didact.engines.neighbors import build_index
 from didact.engines.spectral.eigen import eigenpairs, fixed_signs
 from didact.engines.spectral.tuning import FILLED_DEGREE
+from didact.parts.distances import Euclidean, Precomputed
 
 APART = "Graph is not fully connected, spectral embedding may not work as expected."
 
@@ -36,11 +37,18 @@ def mutual(rows: Array, n: int) -> Any:
     return (0.5 * (C + C.T)).tocsr()
 
 
-def nearest_affinity(index: Index, k: int) -> Any:
-    """The symmetric graph of the k nearest rows of each row, which is the first of its own neighbours."""
-    own = np.arange(index.n_rows)[:, None]
-    rows = np.hstack([own, index.nearest(None, k - 1)[1]]) if k > 1 else own
-    return mutual(rows, index.n_rows)
+def nearest_affinity(X: Any, k: int, given: bool) -> Any:
+    """The symmetric graph of the k nearest rows of each row, which is the first of its own neighbours.
+
+    With `given`, X holds distances of all pairs of rows, and the k least of each row count.
+    """
+    n = X.shape[0]
+    if k > n:
+        raise InputError(f"Expected n_neighbors <= n_samples, but n_neighbors = {k}, n = {n}.")
+    if given:
+        return mutual(build_index(X, Precomputed()).nearest(X, k)[1], n)
+    own = np.arange(n)[:, None]
+    return mutual(np.hstack([own, build_index(X, Euclidean()).nearest(None, k - 1)[1]]) if k > 1 else own, n)
 
 
 def symmetric(A: Any) -> Any:

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from didact.core.backend import is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import as_dense, is_sparse, is_tensor, like, rows_at, to_numpy
 from didact.core.errors import InputError
-from didact.core.random import seed_sequence
+from didact.core.random import first_seed
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
+from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram_of, images, kernel_block
+from didact.engines.gram.systems import INFINITE_KERNEL
 from didact.engines.spectral.eigen import by_lanczos, by_tridiagonal, eigenpairs, fixed_signs
 from didact.engines.spectral.svd import CentredRows, by_krylov
 from didact.parts.statistics.weights import in_cases
@@ -49,8 +50,7 @@ def counted_rows(rows: Rows, kernel: Any) -> tuple[Block, Array | None]:
     """The rows that have weight, in memory, and how many each stands for (None: one); of a given matrix all rows."""
     block, given = rows.whole(), isinstance(kernel, str)
     X, w = block.X, block.weight
-    if not finite_sum(X):
-        refuse_non_finite(X, rows.names)
+    require_finite(X, rows.names)
     if given and X.shape[0] != X.shape[1]:
         raise InputError(f"A precomputed kernel is a square matrix of the rows of the fit; got {tuple(X.shape)}.")
     refuse_square(X.shape[0], "use fewer rows, or didact.kernel_approximation.Nystroem before a linear model")
@@ -60,7 +60,7 @@ def counted_rows(rows: Rows, kernel: Any) -> tuple[Block, Array | None]:
     if given or cases.all():
         return block, cases
     keep = np.flatnonzero(cases)
-    return block.each(lambda column: column[keep.tolist()] if is_tensor(column) else column[keep]), cases[keep]
+    return block.each(lambda column: rows_at(column, keep)), cases[keep]
 
 
 def gram_copy(kernel: Any, X: AnyArray) -> AnyArray:
@@ -69,7 +69,7 @@ def gram_copy(kernel: Any, X: AnyArray) -> AnyArray:
     if is_tensor(X):
         return X.clone() if given else gram_of(kernel, X, X)
     if given:
-        return np.array(X.toarray() if is_sparse(X) else X, np.float64)
+        return np.array(as_dense(X), np.float64)
     X = X.astype(np.float64)
     return np.asarray(gram_of(kernel, X, X), np.float64)
 
@@ -100,7 +100,7 @@ def kernel_axes(K: AnyArray, cases: Array | None, k: int, solver: str = "auto", 
 
 
 def _pairs(K: AnyArray, k: int, solver: str, how: dict[str, Any]) -> tuple[AnyArray, AnyArray]:
-    seed = int(seed_sequence(how.get("seed")).generate_state(1)[0])
+    seed = first_seed(how.get("seed"))
     if solver == "auto" or is_tensor(K):
         return eigenpairs(K, k, seed=seed)
     if solver == "dense" or k >= K.shape[0]:
@@ -116,7 +116,7 @@ def _pairs(K: AnyArray, k: int, solver: str, how: dict[str, Any]) -> tuple[AnyAr
 def _settled(values: Array) -> tuple[Array, Array]:
     """Eigenvalues, falling, without rounding around zero, and their order; refuses what is no kernel."""
     if not len(values) or not np.isfinite(values).all():  # of a matrix with NaN LAPACK finds none
-        raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+        raise InputError(INFINITE_KERNEL)
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if -low > NEGATIVE_SHARE * high and -low > NEGATIVE_EIGENVALUE:
         raise InputError(

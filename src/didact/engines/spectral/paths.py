@@ -1,15 +1,16 @@
 """Distances along a graph of neighbours: shortest paths of all pairs, of new points, and graphs in several parts."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
+from didact.engines.spectral.envelope_loops import ABREAST, eliminate, sweep_pass, turn_edges
 from didact.engines.spectral.paths_loops import link_pass, path_pass
-from didact.engines.spectral.tuning import PATH_SOURCES
+from didact.engines.spectral.tuning import ELIMINATED_WIDTH, PATH_SOURCES
 
 
 def undirected(i: Array, j: Array, lengths: Array, n: int) -> Any:
@@ -45,7 +46,67 @@ def bridges(D: Array, labels: Array, count: int) -> tuple[Array, Array, Array]:
 
 
 def shortest_paths(graph: Any) -> Array:
-    """The distances (n, n) of all pairs of nodes along an undirected graph, on all threads."""
+    """The distances (n, n) of all pairs of nodes along an undirected graph, on all threads.
+
+    By elimination where an order of the nodes makes the graph narrow, as that of points on a curve or a sheet is; else
+    by Dijkstra's algorithm from every node.
+    """
+    narrow = Narrow.of(graph)
+    return by_elimination(graph, narrow) if narrow.width <= ELIMINATED_WIDTH else from_every_node(graph)
+
+
+class Narrow(NamedTuple):
+    """An order of the nodes (n,) in which neighbours are near, and of each the place of its first neighbour."""
+
+    order: Array
+    first: Array
+
+    @classmethod
+    def of(cls, graph: Any) -> "Narrow":
+        """By the order of Cuthill and McKee."""
+        order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        first = place.copy()
+        np.minimum.at(first, *_ends(graph, place))
+        return cls(order, first[order])
+
+    @property
+    def width(self) -> float:
+        """The mean number of places between a node and its first neighbour."""
+        return float((np.arange(len(self.first)) - self.first).mean())
+
+
+def _ends(graph: Any, place: Array) -> tuple[Array, Array]:
+    """The node at the beginning of each edge, and the place of the one at its end."""
+    return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), place[graph.indices]
+
+
+def by_elimination(graph: Any, narrow: Narrow) -> Array:
+    """`shortest_paths` of a narrow graph."""
+    n, (order, first) = graph.shape[0], narrow
+    edges = np.append(0, np.cumsum(np.arange(n) - first))
+    place = np.empty_like(order)
+    place[order] = np.arange(n)
+    i, b = _ends(graph, place)
+    a = place[i]
+    below = b < a
+    W = np.full(edges[-1], np.inf)
+    W[edges[a[below]] - first[a[below]] + b[below]] = graph.data[below]
+    eliminate(first, edges, W)
+    last = np.arange(n)
+    np.maximum.at(last, first, np.arange(n))
+    last = np.maximum.accumulate(last)
+    turned = np.append(0, np.cumsum(last - np.arange(n)))
+    V = np.full(turned[-1], np.inf)
+    turn_edges(first, edges, W, turned, V)
+    parts, out = (first, edges, W, last, turned, V, order), np.empty((n, n))
+    share_pieces(-(-n // ABREAST), lambda turn: sweep_pass(turn, *parts, np.empty((n, ABREAST)), out))
+    return out
+
+
+def from_every_node(graph: Any) -> Array:
+    """`shortest_paths` by Dijkstra's algorithm."""
     n = graph.shape[0]
     out, parts = np.empty((n, n)), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data)
 

@@ -104,10 +104,10 @@ def link_pass(turn: Array, size: int, starts: Array, ends: Array, lengths: Array
 
 def warm() -> None:
     """Compile for both float types."""
-    from didact.engines.spectral.paths import linked_paths, shortest_paths, undirected
+    from didact.engines.spectral.paths import from_every_node, linked_paths, undirected
 
     one = np.zeros(1, np.int64)
     graph = undirected(one, one, np.ones(1), 2)
     for dtype in (np.float64, np.float32):
-        D = shortest_paths(graph).astype(dtype)
+        D = from_every_node(graph).astype(dtype)
         linked_paths(np.arange(2), one, np.ones(1), D)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
-from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
+from didact.core.backend import is_sparse, is_tensor, namespace, row_weights, to_numpy
 from didact.core.overflow import refuse_overflow
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
@@ -52,14 +52,17 @@ class PrincipalAxes(NamedTuple):
 
 def cases_of(rows: Rows) -> float:
     """The number of rows that the weights stand for."""
+    if isinstance(rows, MemoryRows) and rows.columns.weight is None:
+        return float(rows.n_rows)
     return rows.reduce(_weights).settled(rows).cases
 
 
 def covariance_of(rows: Rows) -> Covariance:
-    """The covariance of rows of any kind, in one pass."""
+    """The covariance of rows of any kind, in one pass; NaN if values are missing and the model takes such rows."""
     refuse_square(rows.n_features, "use fewer columns, or fewer rows than columns, given as an array in memory")
     S = rows.prepared(_beside_zeros).reduce(moments)
-    refuse_overflow(rows, (S.mean_x, S.xx))
+    if not (rows.missing and np.isnan(S.mean_x).any()):
+        refuse_overflow(rows, (S.mean_x, S.xx))
     return Covariance(cases_of(rows), S.mean_x, S.xx / S.weight)
 
 
@@ -68,7 +71,7 @@ def centred_of(rows: MemoryRows) -> tuple[float, CentredRows, Array, float]:
     mean, variances, weight = _columns(rows)
     refuse_overflow(rows, (mean, variances))
     w, X = rows.columns.weight, rows.X
-    shares = (np.ones(rows.n_rows) if w is None else to_numpy(w).astype(np.float64)) / weight
+    shares = row_weights(w, rows.n_rows) / weight
     A = CentredRows(X, mean, np.sqrt(shares))
     # Centring products cancels where values are far from zero.
     if not is_sparse(X) and bool((np.abs(mean) > np.sqrt(SAFE_OFFSET * variances)).any()):

@@ -54,9 +54,9 @@ def inner_products(D: Array) -> tuple[Array, Array]:
     return B, means
 
 
-def classical_scaling(D: Array, k: int, *, seed: int = 0, tol: float = 0.0) -> Scaling:
+def classical_scaling(D: Array, k: int, *, tol: float = 0.0) -> Scaling:
     """Coordinates in k dimensions from distances of all pairs; those of eigenvalues that are not positive are 0."""
     B, means = inner_products(D)
-    values, vectors = eigenpairs(B, min(k, len(D)), seed=seed, tol=tol)
+    values, vectors = eigenpairs(B, min(k, len(D)), tol=tol)
     values = np.where(values > NO_VALUE * max(float(np.abs(values).max(initial=0.0)), 1e-300), values, 0.0)
     return Scaling(values, vectors * np.sqrt(values), means)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, svds
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, float_type, is_tensor, like, namespace, to_numpy
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.spectral.tuning import POWER_STEPS
@@ -49,7 +49,7 @@ class CentredRows:
 
     def dense(self) -> AnyArray:
         """A itself."""
-        found = (self.X.toarray() if is_sparse(self.X) else self.X) - self.mean
+        found = as_dense(self.X) - self.mean
         return found if self.root is None else self.root * found
 
 
