@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model as peer
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import get_scorer, log_loss
+from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from didact import Batches, EarlyStopping
@@ -183,3 +184,11 @@ def test_a_callback_hears_of_every_fit_and_can_stop():
     assert np.isfinite(model.scores_).sum() == 2  # the first fit, and one without improvement
     assert model.C_ in model.Cs_[:2]
     assert model.predict(X).shape == y.shape
+
+
+def test_the_coming_default_of_scoring_is_told_of_by_the_fit_alone():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegressionCV(Cs=[1.0], scoring="warn")
+    with pytest.warns(FutureWarning, match="will change from None, i.e. accuracy"):
+        model.fit(X, y)
+    assert model.score(X, y) == accuracy_score(y, model.predict(X))  # warnings are errors here

@@ -306,6 +306,13 @@ def test_a_clear_sentence(make, sentence):
         make()
 
 
+@pytest.mark.parametrize("weights", [None, [1.0, 1.0, 0.0]])
+def test_an_infinite_category_is_refused_by_the_name_of_its_column(weights):
+    X = pd.DataFrame({"a": [0.0, 1.0, 1.0], "b": [0.0, 2.0, np.inf]})
+    with pytest.raises(InputError, match=r"infinity.*'b'"):
+        nb.CategoricalNB().fit(X, [0, 1, 1], weights)
+
+
 def test_an_empty_text_gets_the_prior():
     model = nb.MultinomialNB().fit(sp.csr_array(COUNTS), LABELS)
     np.testing.assert_allclose(model.predict_proba(sp.csr_array((1, 6)))[0], np.bincount(LABELS) / 200)

@@ -140,6 +140,30 @@ def test_functions_of_graphs_are_those_of_scikit_learn(mode, include_self):
         kneighbors_graph(X, 3, include_self="no")
 
 
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ({"metric": "manhattan"}, {"metric": "euclidean"}),
+        ({"p": 3.0}, {"p": 1.0}),
+        ({"metric_params": {"w": np.arange(1.0, 4.0)}}, {"metric_params": {"w": np.ones(3)}}),
+    ],
+)
+def test_graphs_of_a_fitted_model_refuse_another_metric(model, given):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    fitted = NearestNeighbors(n_neighbors=3, **model).fit(X)
+    for graph, reach in ((kneighbors_graph, 3), (radius_neighbors_graph, 1.0)):
+        assert graph(fitted, reach, **model).nnz == graph(fitted, reach).nnz
+        with pytest.raises(ParameterError, match="is not that of the fitted model"):
+            graph(fitted, reach, **given)
+
+
+def test_p_of_metric_params_goes_first_and_says_so():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.warns(SyntaxWarning, match="p is found in metric_params"):
+        model = NearestNeighbors(metric_params={"p": 1}).fit(X)
+    assert np.array_equal(model.kneighbors(X)[0], NearestNeighbors(p=1).fit(X).kneighbors(X)[0])
+
+
 @pytest.mark.parametrize("mode", ["connectivity", "distance"])
 def test_graphs(mode):
     ours, theirs = both(n_neighbors=3, radius=1.0)

@@ -14,12 +14,7 @@ from didact.linear_model.linear_regression import LinearRegression
 from didact.linear_model.locally_weighted import LocallyWeightedRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
-from didact.linear_model.multi_task import (
-    MultiTaskElasticNet,
-    MultiTaskElasticNetCV,
-    MultiTaskLasso,
-    MultiTaskLassoCV,
-)
+from didact.linear_model.multi_task import MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV
 from didact.linear_model.neurons import McCullochPittsNeuron
 from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.perceptron import Perceptron

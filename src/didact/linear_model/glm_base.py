@@ -27,7 +27,7 @@ from didact.core.parameters import at_least, attr, between, is_bool, one_of, par
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.core.rows.memory import in_pieces
-from didact.core.threads import parallel_values
+from didact.core.threads import parallel_parts, parallel_values
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor, parted, table_of
@@ -57,7 +57,7 @@ def check_target(block: Block, family: Any) -> Block:
         return block._replace(y=y / total[:, None], weight=total if w is None else w * total)
     if y.ndim != 1:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
-    if not bool(namespace(y).all(family.in_domain(y))):
+    if not all(parallel_parts(lambda part: bool(namespace(part).all(family.in_domain(part))), y)):
         raise InputError(
             f"Some value(s) of y are out of the valid range of the loss of the {type(family).__name__} family: "
             f"{family.support}."

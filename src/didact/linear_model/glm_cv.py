@@ -22,18 +22,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring
 
 from didact.core.backend import to_numpy
-from didact.core.parameters import (
-    above,
-    array_like,
-    at_least,
-    attr,
-    between,
-    is_bool,
-    one_of,
-    param,
-    splitter,
-    whole,
-)
+from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, one_of, param, splitter, whole
 from didact.core.rows import MemoryRows
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear

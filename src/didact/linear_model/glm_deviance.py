@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import to_numpy
+from didact.core.backend import row_weights, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
@@ -35,16 +35,11 @@ def fitted_means(block: Block, loss: Any, table: Array) -> Array:
     return np.asarray(to_numpy(loss.mean(linear_predictor(block.X, table, block.offset, loss))), np.float64)
 
 
-def block_weights(w: Any, n: int) -> Array:
-    """Weights of a block, 1 where there are none."""
-    return np.ones(n) if w is None else np.asarray(to_numpy(w), np.float64)
-
-
 def null_sums(block: Block) -> Sums:
     """Σw, Σwy and the size of the offsets: what the null model rests on."""
     y, offset = block.y, block.offset
     y = np.asarray(to_numpy(y), np.float64)
-    each = block_weights(block.weight, len(y))
+    each = row_weights(block.weight, len(y))
     size = 0.0 if offset is None else float(np.abs(to_numpy(offset)).sum())
     return Sums((float(each.sum()), each @ y, size))
 
@@ -73,7 +68,7 @@ def deviances(block: Block, loss: Any, table: Array, null: Array) -> Sums:
     """Deviances of the model and the null model on a block; without offsets `null` is the mean, else the constant."""
     y, offset = block.y, block.offset
     y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
-    each = block_weights(block.weight, len(y))
+    each = row_weights(block.weight, len(y))
     mu = fitted_means(block, loss, table)
     if offset is not None:
         shift = np.asarray(to_numpy(offset), np.float64)
@@ -103,7 +98,7 @@ def pearson_sums(block: Block, loss: Any, table: Array) -> Sums:
     """The number of observations of a block, and Pearson's χ²."""
     y = block.y
     y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
-    each, mu = block_weights(block.weight, len(y)), fitted_means(block, loss, table)
+    each, mu = row_weights(block.weight, len(y)), fitted_means(block, loss, table)
     count = each > 0 if isinstance(family, Binomial | Multinomial) else each
     chi = ((y - mu) ** 2 / mu).sum(axis=1) if y.ndim == 2 else (y - mu) ** 2 / family.variance(mu)
     return Sums((float(count.sum()), float(each @ np.where(each > 0, chi, 0.0))))

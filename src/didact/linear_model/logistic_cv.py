@@ -22,17 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, deprecated, own_solver
-from didact.core.parameters import (
-    array_like,
-    at_least,
-    attr,
-    is_bool,
-    none,
-    one_of,
-    param,
-    splitter,
-    whole,
-)
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, splitter, whole
 from didact.core.rows import MemoryRows
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
@@ -40,12 +30,7 @@ from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import table_of
 from didact.engines.linear.scores import decision, predict_labels
 from didact.linear_model.infer import no_inference
-from didact.linear_model.logistic import (
-    LogisticRegression,
-    build,
-    predict_log_probabilities,
-    predict_probabilities,
-)
+from didact.linear_model.logistic import LogisticRegression, build, predict_log_probabilities, predict_probabilities
 from didact.linear_model.logistic_penalty import USE_SEVERAL, penalty_param, shares_to_try
 from didact.linear_model.regularization_path import (
     CALLBACKS,
@@ -210,6 +195,8 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
+        if self.scoring == "warn":
+            deprecated(WARN_SCORING)
         scorer, solver = self._scorer(), own_solver(self.solver)
 
         def prepare(train: Array, test: Array) -> FitOne:
@@ -268,8 +255,6 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         return table[:, :p], table[:, p] if self.fit_intercept else np.zeros(len(table))
 
     def _scorer(self) -> Any:
-        if self.scoring == "warn":
-            deprecated(WARN_SCORING)
         plain = self.scoring is None or self.scoring == "warn"
         return knowing_labels(get_scorer("accuracy" if plain else self.scoring), self.classes_)
 

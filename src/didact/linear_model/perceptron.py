@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host, to_numpy
+from didact.core.backend import float_type, is_sparse, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
@@ -25,7 +25,7 @@ from didact.core.rows.gather import dense
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
-from didact.engines.linear.scores import decision
+from didact.engines.linear.scores import decision, labels_of_scores
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -72,21 +72,14 @@ def row_lengths(X: Any) -> Array:
     return unit * np.sqrt(np.asarray(to_host(squares)[0]).ravel())
 
 
-def labels(scores: Any, classes: Array) -> Any:
-    """The label with the highest score of each row."""
-    xp = namespace(scores)
-    codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
-    return classes[to_numpy(codes) if is_tensor(codes) else codes]
-
-
 def predict_linear(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
     """The side of the hyperplane, or the highest score."""
-    return labels(decision(X, coef, intercept), classes)
+    return labels_of_scores(decision(X, coef, intercept), classes)
 
 
 def predict_voted(X: Any, vectors: Array, intercepts: Array, votes: Array, owners: Array, classes: Array) -> Any:
     """What most of the weight vectors say."""
-    return labels(voted_scores(X, vectors, intercepts, votes, owners, classes), classes)
+    return labels_of_scores(voted_scores(X, vectors, intercepts, votes, owners, classes), classes)
 
 
 def distances(X: Any, coef: Array, intercept: Array) -> Any:

@@ -225,7 +225,41 @@ def ridge_bias_covariance(
     return BiasCovariance(bias, (U * (noise_variance * values * inverse**2)) @ U.T)
 
 
-class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
+class _RidgeSolver(Estimator):
+    """What ridge regression and its classifier share: the solvers. Abstract."""
+
+    _tensors = True
+    _test_skips = {
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
+    }
+
+    max_iter: int | None = param(None, [whole(1), none], "Most iterations of conjugate gradients; None: 10 × features.")
+    tol: float = param(1e-8, at_least(0), "Relative residual at which conjugate gradients stop.")
+    solver: str = param(
+        "auto",
+        one_of("auto", *SOLVERS, *FOREIGN_SOLVERS),
+        f"How to solve; 'auto' chooses from the shape of the data. {SAME_OPTIMUM}",
+    )
+    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    _attrs = [
+        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
+        attr("solver_", "str", "The solver that was used."),
+    ]
+
+    def _solution(self: Any, rows: Rows, alphas: Array, X: Any, y: Any) -> Solution:
+        self.solver_ = choose(rows, self.positive, self.solver)
+        steps = self.max_iter or 10 * rows.n_features
+        with FitProgress(self, X=X, y=y):
+            return solve(rows, alphas, self.fit_intercept, self.positive, self.solver_, self.tol, steps)
+
+    def _report(self, solution: Solution) -> None:
+        self.n_iter_ = 1
+        if solution.result is not None:
+            report_convergence(self, solution.result)
+
+
+class Ridge(MultiOutputMixin, RegressorMixin, _RidgeSolver):
     r"""Least squares with an L2 penalty.
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2 + \alpha \|b\|^2
@@ -246,43 +280,24 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
     array([1.])
     """
 
-    _tensors = True
     _test_params = [{}, {"solver": "svd"}]
-    _test_skips = {
-        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
-    }
 
     alpha: Any = param(
         1.0, [at_least(0), array_like], "Strength of the L2 penalty: one number, or one for each target."
     )
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
-    max_iter: int | None = param(None, [whole(1), none], "Most iterations of conjugate gradients; None: 10 × features.")
-    tol: float = param(1e-8, at_least(0), "Relative residual at which conjugate gradients stop.")
-    solver: str = param(
-        "auto",
-        one_of("auto", *SOLVERS, *FOREIGN_SOLVERS),
-        f"How to solve; 'auto' chooses from the shape of the data. {SAME_OPTIMUM}",
-    )
-    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
     _attrs = [
         attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
         attr("intercept_", "float or (n_targets,)", "Constant term."),
-        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
-        attr("solver_", "str", "The solver that was used."),
     ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="outputs")
-        self.solver_ = choose(rows, self.positive, self.solver)
-        steps = self.max_iter or 10 * rows.n_features
-        with FitProgress(self, X=X, y=y):
-            solution = solve(rows, self._alphas(rows), self.fit_intercept, self.positive, self.solver_, self.tol, steps)
+        solution = self._solution(rows, self._alphas(rows), X, y)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), flat=True)
-        self.n_iter_ = 1
-        if solution.result is not None:
-            report_convergence(self, solution.result)
+        self._report(solution)
         return self
 
     def _alphas(self, rows: Rows) -> Array:

@@ -19,21 +19,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 
 from didact.core.backend import float_type, is_tensor, namespace, to_numpy
-from didact.core.compat import SAME_OPTIMUM
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, report_convergence
-from didact.core.parameters import (
-    above,
-    array_like,
-    at_least,
-    attr,
-    is_bool,
-    none,
-    one_of,
-    param,
-    splitter,
-    whole,
-)
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.typing import Array
@@ -41,13 +29,8 @@ from didact.engines.linear.scores import decision, predict_labels
 from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
-from didact.linear_model.regularization_path import (
-    knowing_labels,
-    score,
-    scoring_param,
-    split,
-)
-from didact.linear_model.ridge import FOREIGN_SOLVERS, SOLVERS, choose, solve
+from didact.linear_model.regularization_path import knowing_labels, score, scoring_param, split
+from didact.linear_model.ridge import _RidgeSolver
 from didact.linear_model.ridge_cv import _RidgeCV, refuse_with_folds, score_errors
 
 
@@ -122,7 +105,7 @@ class _Signs(ClassifierMixin, Estimator):
         return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
 
-class RidgeClassifier(_Signs):
+class RidgeClassifier(_Signs, _RidgeSolver):
     r"""Classification by ridge regression on labels coded as ±1.
 
     .. math:: \min_{B, b_0} \sum_i w_i\|t_i - B^Tx_i - b_0\|^2 + \alpha\|B\|_F^2,\qquad t_{ik} = \pm 1
@@ -146,43 +129,20 @@ class RidgeClassifier(_Signs):
     (['no', 'yes'], array([0.]))
     """
 
-    _tensors = True
     _test_params = [{}, {"class_weight": "balanced", "solver": "svd"}]
-    _test_skips = {
-        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
-    }
 
     alpha: float = param(1.0, at_least(0), "Strength of the L2 penalty.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    max_iter: int | None = param(None, [whole(1), none], "Most iterations of conjugate gradients; None: 10 × features.")
-    tol: float = param(1e-8, at_least(0), "Relative residual at which conjugate gradients stop.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
-    solver: str = param(
-        "auto",
-        one_of("auto", *SOLVERS, *FOREIGN_SOLVERS),
-        f"How to solve; 'auto' chooses from the shape of the data. {SAME_OPTIMUM}",
-    )
-    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
-
-    _attrs = [
-        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
-        attr("solver_", "str", "The solver that was used."),
-    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
         rows = signed_rows(self, self._rows(X, y, sample_weight, target=kind_of(y)))
-        self.solver_ = choose(rows, self.positive, self.solver)
-        steps = self.max_iter or 10 * rows.n_features
-        with FitProgress(self, X=X, y=y):
-            solution = solve(rows, np.asarray([self.alpha]), self.fit_intercept, self.positive, self.solver_, self.tol,
-                             steps)  # fmt: skip
+        solution = self._solution(rows, np.asarray([self.alpha]), X, y)
         self._keep(solution, rows)
-        self.n_iter_ = 1
-        if solution.result is not None:
-            report_convergence(self, solution.result)
+        self._report(solution)
         return self
 
 

@@ -34,15 +34,7 @@ from didact.linear_model.leave_one_out import (
     with_map,
 )
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.linear_model.regularization_path import (
-    Split,
-    _PathCV,
-    averaged,
-    numbers,
-    score,
-    scoring_param,
-    split,
-)
+from didact.linear_model.regularization_path import Split, _PathCV, averaged, numbers, score, scoring_param, split
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
 

@@ -26,7 +26,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
-from didact.core.random import seed_sequence
+from didact.core.random import first_seed, seed_sequence
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.loop.result import MESSAGES, Result
@@ -339,7 +339,7 @@ def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tu
     labelled = weights.positives[0] >= 0
     seed = model.random_state  # as it is, where scikit-learn understands it: the same rows are held out
     if not isinstance(seed, (int, np.integer, np.random.RandomState)):
-        seed = int(seed_sequence(seed).generate_state(1)[0])
+        seed = first_seed(seed)
     splitter = (StratifiedShuffleSplit if labelled else ShuffleSplit)(
         1, test_size=model.validation_fraction, random_state=seed
     )

@@ -19,6 +19,7 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params
 from didact.core.parameters import attr, has, none, one_of, param
 from didact.core.typing import Array
+from didact.engines.linear.scores import labels_of_scores
 from didact.linear_model import LogisticRegression
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
 
@@ -46,8 +47,7 @@ def decide(X: Any, estimators: list[Any], indices: list[Array] | None, classes: 
 
 def labels(X: Any, estimators: list[Any], indices: list[Array] | None, classes: Array, decision: str) -> Array:
     """The class with the highest score."""
-    scores = decide(X, estimators, indices, classes, decision)
-    return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+    return labels_of_scores(decide(X, estimators, indices, classes, decision), classes)
 
 
 class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):

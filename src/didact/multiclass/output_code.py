@@ -23,6 +23,7 @@ from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params,
 from didact.core.parameters import above, array_like, attr, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
+from didact.engines.linear.scores import labels_of_scores
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
@@ -58,8 +59,7 @@ def decide(X: Any, estimators: list[Any], indices: list[Array] | None, W: Array,
 def labels(X: Any, *how: Any) -> Array:
     """The class of the nearest word; the first of several."""
     *parts, classes = how
-    scores = decide(X, *parts)
-    return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+    return labels_of_scores(decide(X, *parts), classes)
 
 
 class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):

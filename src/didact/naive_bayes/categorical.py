@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import in_pieces
+from didact.core.rows.memory import in_pieces, refuse_infinite
 from didact.core.typing import Array
 from didact.engines.components.score_tables import category_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
@@ -26,13 +26,17 @@ NORMAL_DATA = (
 
 
 @in_pieces
-def category_rows(block: Block, model: str) -> ClassSums:
+def category_rows(block: Block, model: str, names: Any = None) -> ClassSums:
     """Counts of every value of every column, by class: one (K, values) table a column."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     X = X.toarray() if is_sparse(X) else X
-    refuse_negative(X, model, CODES)
-    return ClassSums(classes, weight, category_counts(X, codes, w, len(classes)))
+    try:
+        return ClassSums(classes, weight, category_counts(X, codes, w, len(classes)))
+    except InputError:  # which column is infinite, and which model takes no negative numbers, is known here
+        refuse_infinite(X, names)
+        refuse_negative(X, model, CODES)
+        raise
 
 
 @scored_by(category_tables)
@@ -78,6 +82,7 @@ class CategoricalNB(_NaiveBayes):
     ['a']
     """
 
+    _finds_infinity = True
     _test_skips = dict.fromkeys(NORMAL_DATA, FRACTIONS) | {
         "text_refused/category": "It reads columns of categories.",
         "constant_columns/constant": "A constant column must hold a whole number to be a category.",
@@ -111,7 +116,7 @@ class CategoricalNB(_NaiveBayes):
         return tags
 
     def _statistic(self, rows: Rows, first: bool) -> ClassSums:
-        return rows.reduce(partial(category_rows, model=type(self).__name__))
+        return rows.reduce(partial(category_rows, model=type(self).__name__, names=rows.names))
 
     def _learn(self, S: ClassSums, dtype: Any) -> None:
         prior = self._log_prior(self.class_prior, uniform=not self.fit_prior)

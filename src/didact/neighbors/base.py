@@ -4,6 +4,7 @@ A model declares the parameters with the functions below, builds the index in it
 methods that it offers from `KNeighborsQueries` and `RadiusQueries`.
 """
 
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -13,11 +14,11 @@ from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
@@ -91,6 +92,18 @@ def bandwidth_param() -> Any:
     return param(None, [above(0), none], doc)
 
 
+class _Search(Estimator):
+    """The parameters of a search for neighbours. Abstract."""
+
+    algorithm: str = algorithm_param()
+    leaf_size: int = leaf_size_param()
+    p: float | None = p_param()
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    feature_weights: Any = feature_weights_param()
+    categorical_features: Any = categorical_features_param()
+
+
 class _Neighbors(Estimator):
     """An index of the training rows. Abstract."""
 
@@ -107,7 +120,6 @@ class _Neighbors(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.sparse = self.metric not in (*MISSING, "edit")
         tags.input_tags.string = self.metric == "edit"
         return tags
@@ -143,7 +155,7 @@ class _Neighbors(Estimator):
     def _distance(self, X: Any, w: Any, names: Any) -> Any:
         """The distance for the rows X of weights w, after a check for values that it cannot handle."""
         if not self._missing:
-            refuse_infinite_sum(X, names)
+            require_finite(X, names)
         if self.metric == "precomputed":
             _check_table(X)
         metric = metric_name(self.metric)
@@ -201,7 +213,7 @@ class KNeighborsQueries:
 
         def ask(Q: Any) -> Any:
             if isinstance(X, Batches) and Q.dtype.kind == "f" and not self._missing:  # type: ignore[attr-defined]
-                refuse_infinite_sum(Q, getattr(self, "feature_names_in_", None))
+                require_finite(Q, getattr(self, "feature_names_in_", None))
             distances, rows = self._index.nearest(Q, int(k))
             return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
 
@@ -280,6 +292,9 @@ def metric_name(metric: Any) -> Any:
 def effective(metric: Any, p: float | None, metric_params: Any) -> tuple[Any, dict[str, Any]]:
     """The metric and its parameters; Minkowski's with p = 1, 2 and ∞ under their own names."""
     given = dict(metric_params or {})
+    if "p" in given and p is not None:
+        ignored = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
+        warnings.warn(ignored, SyntaxWarning, stacklevel=users_level())
     if metric != "minkowski":
         return metric, given
     power, w = given.pop("p", 2.0 if p is None else p), given.pop("w", None)
@@ -297,12 +312,6 @@ def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> di
     D = X - np.average(X, axis=0, weights=w)
     V = (D.T * w) @ D / (w.sum() - 1)
     return given | {"V": V if metric == "mahalanobis" else np.diag(V).copy()}
-
-
-def refuse_infinite_sum(X: Any, names: Any) -> None:
-    """Refuse missing and infinite values; the error names the column."""
-    if not finite_sum(X):
-        refuse_non_finite(X, names)
 
 
 def _same(X: Any) -> Any:

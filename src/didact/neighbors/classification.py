@@ -14,14 +14,8 @@ from didact.neighbors.base import (
     KNeighborsQueries,
     RadiusQueries,
     _Neighbors,
-    algorithm_param,
+    _Search,
     bandwidth_param,
-    categorical_features_param,
-    feature_weights_param,
-    leaf_size_param,
-    metric_param,
-    metric_params_param,
-    p_param,
     weights_param,
 )
 from didact.neighbors.neighborhoods import class_labels, class_shares
@@ -71,7 +65,7 @@ class ClassAnswers:
         return self._after_fit()._answer(X, class_shares, *self._votes)
 
 
-class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):
+class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Search, _Neighbors):
     r"""The class that most of the k nearest rows have.
 
     .. math:: P(c\mid x) = \sum_{i\in N_k(x)} w(d_i)\,[y_i=c] \Big/ \sum_{i\in N_k(x)} w(d_i)
@@ -107,21 +101,14 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that vote.")
     weights: Any = weights_param()
-    algorithm: str = algorithm_param()
-    leaf_size: int = leaf_size_param()
-    p: float | None = p_param()
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()
-    categorical_features: Any = categorical_features_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Index rows X with labels y (several columns: several outputs); sample_weight counts rows."""
         return self._learn_classes(X, y, sample_weight)
 
 
-class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _Neighbors):
+class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _Search, _Neighbors):
     r"""The class that most rows within a radius have.
 
     .. math:: P(c\mid x) = \sum_{d_i\le r} w(d_i)\,[y_i=c] \Big/ \sum_{d_i\le r} w(d_i)
@@ -159,10 +146,6 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
 
     radius: float = param(1.0, at_least_or_infinite(0), "Distance within which rows vote.")
     weights: Any = weights_param()
-    algorithm: str = algorithm_param()
-    leaf_size: int = leaf_size_param()
-    p: float | None = p_param()
-    metric: Any = metric_param()
     outlier_label: Any = param(
         None,
         [Integral, str, array_like, none],
@@ -170,10 +153,7 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
     )
 
     _attrs = [attr("outlier_label_", "list or None", "Answer without neighbours, one for each output; None: refused.")]
-    metric_params: Any = metric_params_param()
-    feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()
-    categorical_features: Any = categorical_features_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Index rows X with labels y (several columns: several outputs); sample_weight counts rows."""

@@ -69,18 +69,10 @@ def radius_neighbors_graph(
 
     Parameters
     ----------
-    X : table of rows, or fitted model of neighbours
-        The rows; of a fitted model those of its fit, with its metric.
     radius : float
         The radius.
-    mode : {"connectivity", "distance"}, default="connectivity"
-        Whether entries are ones or distances.
-    metric, p, metric_params
-        The distance, as in `NearestNeighbors`.
-    include_self : bool or "auto", default=False
-        Whether each row is a neighbour of itself; "auto": for "connectivity".
-    n_jobs : int, optional
-        Most threads, as in `NearestNeighbors`.
+    X, mode, metric, p, metric_params, include_self, n_jobs
+        As in `kneighbors_graph`.
 
     Returns
     -------
@@ -111,8 +103,20 @@ def radius_neighbors_graph(
 
 
 def _fitted(X: Any, kind: type, **options: Any) -> Any:
-    """X itself if it is a model of this kind, else a model fitted to the rows X."""
-    return X if isinstance(X, kind) else NearestNeighbors(**options).fit(X)
+    """X itself if it is a model of this kind, else a model fitted to the rows X; the model's own metric holds."""
+    if not isinstance(X, kind):
+        return NearestNeighbors(**options).fit(X)
+    for name, usual in (("metric", "minkowski"), ("p", 2.0), ("metric_params", None)):
+        given, own = options[name], getattr(X, name, usual)
+        if not _equal(given, usual) and not _equal(given, own):
+            raise ParameterError(f"{name}={given!r} is not that of the fitted model, {own!r}: leave it out or refit.")
+    return X
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+    return bool(a == b)
 
 
 def _included(include_self: Any, mode: str) -> bool:

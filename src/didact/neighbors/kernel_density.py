@@ -39,16 +39,7 @@ from didact.engines.smoothing.kernel_sums import (
     shaped_sums,
     squared_scales,
 )
-from didact.neighbors.bandwidths import (
-    abramson,
-    candidates,
-    frame,
-    given,
-    in_units,
-    log_volume,
-    rule,
-    typical_width,
-)
+from didact.neighbors.bandwidths import abramson, candidates, frame, given, in_units, log_volume, rule, typical_width
 from didact.neighbors.base import weighted_variances
 from didact.neighbors.gathered import queries
 from didact.neighbors.local_covariance import local_factors

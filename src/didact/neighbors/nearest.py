@@ -3,21 +3,10 @@
 from typing import Any
 
 from didact.core.parameters import at_least_or_infinite, attr, none, param, whole
-from didact.neighbors.base import (
-    KNeighborsQueries,
-    RadiusQueries,
-    _Neighbors,
-    algorithm_param,
-    categorical_features_param,
-    feature_weights_param,
-    leaf_size_param,
-    metric_param,
-    metric_params_param,
-    p_param,
-)
+from didact.neighbors.base import KNeighborsQueries, RadiusQueries, _Neighbors, _Search
 
 
-class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
+class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Search, _Neighbors):
     r"""Search for the training rows that are nearest to given rows, exactly.
 
     .. math:: d(a, b) = \Big(\sum_j w_j |a_j - b_j|^p\Big)^{1/p}
@@ -58,13 +47,6 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
     )
 
     _attrs = [attr("n_samples_fit_", "int", "The number of training rows.")]
-    algorithm: str = algorithm_param()
-    leaf_size: int = leaf_size_param()
-    metric: Any = metric_param()
-    p: float | None = p_param()
-    metric_params: Any = metric_params_param()
-    feature_weights: Any = feature_weights_param()
-    categorical_features: Any = categorical_features_param()
 
     _test_params = [{}, {"algorithm": "brute"}, {"metric": "manhattan", "leaf_size": 3}]
 

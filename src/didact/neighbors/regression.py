@@ -14,14 +14,8 @@ from didact.neighbors.base import (
     KNeighborsQueries,
     RadiusQueries,
     _Neighbors,
-    algorithm_param,
+    _Search,
     bandwidth_param,
-    categorical_features_param,
-    feature_weights_param,
-    leaf_size_param,
-    metric_param,
-    metric_params_param,
-    p_param,
     weights_param,
 )
 from didact.neighbors.neighborhoods import means
@@ -48,7 +42,7 @@ class MeanAnswers:
         return self._after_fit()._answer(X, means, self._y, self._several, self._outlier_values)
 
 
-class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):
+class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Search, _Neighbors):
     r"""The mean of the values of the k nearest rows.
 
     .. math:: \hat y(x) = \sum_{i\in N_k(x)} w(d_i)\,y_i \Big/ \sum_{i\in N_k(x)} w(d_i)
@@ -80,21 +74,14 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
     weights: Any = weights_param()
-    algorithm: str = algorithm_param()
-    leaf_size: int = leaf_size_param()
-    p: float | None = p_param()
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()
-    categorical_features: Any = categorical_features_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Index rows X with values y (several columns: several outputs); sample_weight counts rows."""
         return self._learn_values(X, y, sample_weight)
 
 
-class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neighbors):
+class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Search, _Neighbors):
     r"""The mean of the values of all rows within a radius.
 
     .. math:: \hat y(x) = \sum_{d_i\le r} w(d_i)\,y_i \Big/ \sum_{d_i\le r} w(d_i)
@@ -130,17 +117,10 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
 
     radius: float = param(1.0, at_least_or_infinite(0), "Distance within which rows are averaged.")
     weights: Any = weights_param()
-    algorithm: str = algorithm_param()
-    leaf_size: int = leaf_size_param()
-    p: float | None = p_param()
-    metric: Any = metric_param()
-    metric_params: Any = metric_params_param()
-    feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()
     outlier_value: Any = param(
         None, [Real, one_of("mean"), none], "Answer for rows without neighbours: a number, 'mean' of all; None: NaN."
     )
-    categorical_features: Any = categorical_features_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Index rows X with values y (several columns: several outputs); sample_weight counts rows."""

@@ -10,9 +10,9 @@ from didact.core.estimator import Estimator
 from didact.core.frames import column_names, is_arrow
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, is_dask
+from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.neighbors import build_index
-from didact.neighbors.base import refuse_infinite_sum
 from didact.neighbors.neighborhoods import class_votes, flat
 from didact.parts.distances import NAMES, distance_named
 
@@ -52,7 +52,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         """Select the rows X, with labels y, that remain."""
         rows = self._rows(X, y, target="labels")
         X, y, *_ = rows.whole()
-        refuse_infinite_sum(X, rows.names)
+        require_finite(X, rows.names)
         if self.n_neighbors >= len(y):
             raise InputError(f"n_neighbors is {self.n_neighbors}: it must be less than n_samples = {len(y)}.")
         self.classes_, codes = np.unique(y, return_inverse=True)

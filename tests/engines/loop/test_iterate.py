@@ -109,5 +109,5 @@ def test_every_status_has_a_message():
         assert Result(0, 0.0, 1, status, 0.0).message.startswith(MESSAGES[status])
     assert set(MESSAGES) == {
         "converged", "iteration limit", "infeasible", "unbounded", "not finite", "stopped", "no progress",
-        "diverged",
+        "diverged", "time limit",
     }  # fmt: skip

@@ -397,3 +397,19 @@ def test_a_tree_of_no_rows_is_refused():
     """A forged file can have them: the loops that grow a tree read its first row."""
     with pytest.raises(InputError, match="no rows to search"):
         boxes(np.empty((0, 3)))
+
+
+def test_the_tree_for_radii_is_grown_once(monkeypatch):
+    """Rows of many columns are found by products; for all within a radius a tree serves all calls."""
+    grown, before = [], len(index_module._TREES)
+    monkeypatch.setattr(index_module, "boxes", lambda *args: grown.append(1) or boxes(*args))
+    index = build_index(np.random.default_rng(0).normal(size=(300, 40)), Euclidean(), "brute")
+    starts, rows, _ = index.within(None, 6.0)
+    for a in range(0, 300, 100):
+        edges, some = index.within_own(a, a + 100, 6.0)
+        np.testing.assert_array_equal(edges, starts[a : a + 101] - starts[a])
+        np.testing.assert_array_equal(some, rows[starts[a] : starts[a + 100]])
+    assert grown == [1]
+    assert len(index_module._TREES) == before + 1
+    del index
+    assert len(index_module._TREES) == before  # it goes with the rows

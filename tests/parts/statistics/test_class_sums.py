@@ -60,6 +60,22 @@ def test_counts_of_categories(seed, n, p, K):
             np.testing.assert_allclose(found[k, t], w[there & (codes == k) & (column == t)].sum(), atol=1e-12)
 
 
+def test_room_is_made_for_values_that_come_late():
+    rng, n = np.random.default_rng(0), 2000
+    X = np.column_stack([np.arange(n) // 7, rng.integers(0, 3, n), np.where(np.arange(n) == n - 1, 5000, 1)]) * 1.0
+    X[rng.random(n) < 0.1, 1] = np.nan
+    codes, w = rng.integers(0, 3, n), rng.integers(0, 3, n) * 1.0
+    for column, found in zip(X.T, category_counts(X, codes, w, 3), strict=True):
+        there = ~np.isnan(column) & (w > 0)
+        np.testing.assert_array_equal(
+            found,
+            [
+                np.bincount(column[there & (codes == k)].astype(int), w[there & (codes == k)], found.shape[1])
+                for k in range(3)
+            ],
+        )
+
+
 @pytest.mark.parametrize(
     ("bad", "sentence"), [(-1.0, "Negative"), (0.5, "fractions"), (2e6, "holds the number 2000000"), (1e300, "number")]
 )

@@ -27,7 +27,7 @@ from didact.engines.constrained.kkt import Multipliers
 from didact.engines.constrained.quadratic_form import Program, Standard, standard
 from didact.engines.constrained.saddle import Saddle, cholesky, saddle
 from didact.engines.constrained.tuning import SINGLE_WORK
-from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.iterate import iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 
@@ -63,9 +63,7 @@ class _State(NamedTuple):
         return self.at.optimality
 
 
-def solve_quadratic(
-    program: Program, tol: float, max_iter: int, x0: Array | None = None, report: Report | None = None
-) -> Result:
+def solve_quadratic(program: Program, tol: float, max_iter: int, x0: Array | None = None) -> Result:
     """Minimise a convex quadratic under linear constraints; the rows that bind at x0 are the first guess.
 
     `n_iter` counts interior-point iterations, or changes of the active set if that method succeeded alone.
@@ -90,7 +88,7 @@ def solve_quadratic(
         end = state if new is None else new
         return new
 
-    result = iterate(start, step, tol, max_iter if len(p.r) else 0, report)
+    result = iterate(start, step, tol, max_iter if len(p.r) else 0)
     if not result.converged and result.status != "stopped":
         status = _diagnose(p, strict=sets.strict is not None)
         if status is not None:

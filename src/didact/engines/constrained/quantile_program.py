@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import linalg
 
-from didact.core.backend import is_sparse, to_numpy
+from didact.core.backend import is_sparse, row_weights, to_numpy
 from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for, parallel_map, stable_order
@@ -75,7 +75,7 @@ class Table(NamedTuple):
             return
         for X, y, w, *_ in self.rows.stream():
             Z, t = _divided(X, self.units), np.asarray(to_numpy(y), np.float64) / self.target_unit
-            each = (np.ones(len(t)) if w is None else np.asarray(to_numpy(w), np.float64)) / self.weight
+            each = row_weights(w, len(t)) / self.weight
             ones = np.ones((len(t), int(self.fit_intercept)))
             if is_sparse(Z):
                 yield sp.hstack([Z, sp.csr_array(ones)], format="csr"), t, each
@@ -158,7 +158,7 @@ def _spreads(block: Block, units: Array, centre: Array) -> Largest:
 def _weighted_sums(block: Block, units: Array) -> Sums:
     """Σw, Σwx in these units, and the number of sparse blocks."""
     X, w = block.X, block.weight
-    each = np.ones(X.shape[0]) if w is None else np.asarray(to_numpy(w), np.float64)
+    each = row_weights(w, X.shape[0])
     return Sums((float(each.sum()), np.asarray(each @ _divided(X, units)), int(is_sparse(X))))
 
 

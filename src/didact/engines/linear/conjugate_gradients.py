@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.core.typing import Array
-from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.iterate import iterate
 from didact.engines.loop.result import Result
 
 
@@ -30,12 +30,7 @@ class _State(NamedTuple):
 
 
 def conjugate_gradients(
-    product: Callable[[Array], Array],
-    rhs: Array,
-    diagonal: Array,
-    tol: float = 1e-10,
-    max_iter: int = 1000,
-    report: Report | None = None,
+    product: Callable[[Array], Array], rhs: Array, diagonal: Array, tol: float, max_iter: int
 ) -> Result:
     """Solve A x = rhs to a relative residual of tol in every column; product(V) = A V."""
     precondition = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
@@ -71,4 +66,4 @@ def conjugate_gradients(
         rho=(rhs * scaled).sum(axis=0),
         optimality=violation(rhs),
     )
-    return iterate(start, step, tol, max_iter, report)
+    return iterate(start, step, tol, max_iter)

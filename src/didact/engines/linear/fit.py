@@ -154,11 +154,11 @@ def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Ar
     for block in H:
         diagonal = np.diag(block).copy()
         block[np.diag_indices(len(block))] = diagonal + 1e-8 * diagonal.max() + 1e-12
-        factors.append(linalg.cho_factor(block, lower=True, check_finite=False))
+        factors.append(linalg.cho_factor(block, lower=True, check_finite=False)[0])
 
-    def apply(g: Array) -> Array:
+    def apply(g: Array) -> Array:  # twice an iteration, for each class: LAPACK without what SciPy does around it
         parts = zip(factors, g.reshape(objective.outputs, -1), strict=True)
-        return np.concatenate([linalg.cho_solve(f, part, check_finite=False) for f, part in parts])
+        return np.concatenate([linalg.lapack.dpotrs(factor, part, lower=1)[0] for factor, part in parts])
 
     return apply
 

@@ -76,9 +76,7 @@ def _upper(Z: Array) -> Array:
     return np.asarray(np.linalg.qr(Z, mode="r"))
 
 
-def solve_triangle(
-    factor: Triangle, n_features: int, tol: float = DEPENDENT_COLUMN, sizes: Array | None = None
-) -> tuple[Array, int, Array]:
+def solve_triangle(factor: Triangle, n_features: int, sizes: Array | None = None) -> tuple[Array, int, Array]:
     """Solution, rank and singular values from the factor of [X, Y]; the solution of least norm if the rank is not full.
 
     `sizes` are the lengths of the columns before centring, which their rounding errors are proportional to. Columns are
@@ -91,7 +89,7 @@ def solve_triangle(
     if len(core) < n_features:  # few rows: a square factor has the same left vectors and values
         core = _upper(core.T).T
     U, s, Vt = linalg.svd(core, full_matrices=False, check_finite=False)
-    rank = int((s > tol).sum())
+    rank = int((s > DEPENDENT_COLUMN).sum())
     if rank == n_features:
         return (Vt.T @ (U.T @ B / s[:, None])) / scale[:, None], rank, linalg.svdvals(A, check_finite=False)
     coef, singular = _least_norm(U[:, :rank].T @ A, U[:, :rank].T @ B, len(s))

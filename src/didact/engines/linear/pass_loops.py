@@ -55,7 +55,7 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
 
     The loss must have the scalar form `value_grad_hess1`. X is an array of floats or, without curvature, CSR.
     """
-    p, edges, at = X.shape[1], pass_edges(X, 3 if curvature else 1, curvature), filled(theta)
+    p, edges, at = X.shape[1], pass_edges(X, 3, True) if curvature else pass_edges(X, 1, light=1), filled(theta)
     columns = number_column(y), number_column(w), number_column(offset)
     values, gradients = np.zeros(len(edges) - 1), aligned_zeros(len(edges) - 1, len(at))
     if not isinstance(X, np.ndarray):

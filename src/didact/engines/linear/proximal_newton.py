@@ -21,6 +21,8 @@ from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import STEP_HALVINGS, SUFFICIENT_DECREASE, Objective
 
+MOST_ROUNDS = 50  # of working sets
+
 
 class _State(NamedTuple):
     x: Array
@@ -81,7 +83,6 @@ def working_sets(
     l1: Array,
     x0: Array,
     tol: float,
-    max_rounds: int = 50,
 ) -> Result:
     """Solve on growing sets of features.
 
@@ -90,7 +91,7 @@ def working_sets(
     """
     x, iterations, result = x0, 0, None
     size = FIRST_FEATURES
-    for _ in range(max_rounds):
+    for _ in range(MOST_ROUNDS):
         wrong = violations(x, gradient(x), l1)
         worst = float(np.max(wrong, initial=0.0))
         if result is not None and (worst <= tol or not result.converged):

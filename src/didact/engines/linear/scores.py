@@ -65,8 +65,17 @@ def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any
     if found is not None:
         return labels_of(found, classes)
     scores = decision(X, coef, intercept)
+    if is_tensor(X) and classes.dtype.kind in "biuf":
+        return namespace(X).asarray(classes, device=X.device)[codes_of_scores(scores)]
+    return labels_of_scores(scores, classes)
+
+
+def codes_of_scores(scores: Any) -> Any:
+    """The number of the class with the highest score; of two classes the second where the only score is positive."""
     xp = namespace(scores)
-    codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
-    if is_tensor(X):
-        return xp.asarray(classes, device=X.device)[codes] if classes.dtype.kind in "biuf" else classes[to_numpy(codes)]
-    return classes[codes]
+    return xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
+
+
+def labels_of_scores(scores: Any, classes: Array) -> Array:
+    """The class with the highest score of each row, as an array on the host."""
+    return np.asarray(classes[to_numpy(codes_of_scores(scores))])

@@ -58,7 +58,7 @@ def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) 
     With a reference there is one class more, whose scores are 0.
     """
     K, width = table.shape
-    classes, wide, edges = whole_vectors(K + reference), whole_vectors(width), pass_edges(X, 3)
+    classes, wide, edges = whole_vectors(K + reference), whole_vectors(width), pass_edges(X, 3, light=K)
     rows = *flat_view(X), read_only(codes.astype(np.int64, copy=False)), number_column(w), K + reference
     values = np.zeros(len(edges) - 1)
     gradients = aligned_zeros(len(values) * classes, wide).reshape(len(values), classes, wide)

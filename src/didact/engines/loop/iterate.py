@@ -36,7 +36,7 @@ BOTTOMLESS = 1e100  # an objective below minus this multiple of its first value 
 QUIET_ITERATIONS = 20  # iterations without anything new after which a solver only moves within its rounding errors
 
 T = TypeVar("T", bound=State)
-Report = Callable[[int, float, Any], bool]
+Report = Callable[[int, Any, Any], bool]
 Keep = Callable[[Any], Any] | None
 
 

@@ -8,6 +8,7 @@ from didact.core.errors import ParameterError
 MESSAGES = {
     "converged": "Converged.",
     "iteration limit": "The iteration limit was reached before the tolerance: raise max_iter, or scale the data.",
+    "time limit": "The time limit was reached before the tolerance: raise time_limit, or scale the data.",
     "not finite": "The objective became NaN or infinite: scale the data, take shorter steps, or penalise more.",
     "diverged": "The loss ended far above that of a model with all weights 0, so the steps are too long for these "
     "data: scale the columns first (didact.preprocessing.StandardScaler), or take a smaller rate.",

@@ -14,6 +14,7 @@ tables                         all others: whole tables, block by block
 =============================  ==========================================================================
 """
 
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +143,7 @@ class Index(NamedTuple):
             return graphs.graph_within(Q, skip, radius)
         noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan
         if self.way == "products":
-            tree = boxes(self.rows, BOX_LEAF) if Q.shape[0] >= BRUTE_QUERIES and not sp.issparse(self.rows) else None
+            tree = _grown(self.rows) if Q.shape[0] >= BRUTE_QUERIES and not sp.issparse(self.rows) else None
         if far.reaches(noun, reach):
             parts = far.far_within(noun, self.rows, Q, skip, reach)
         elif self.way == "tables" or tree is None:
@@ -241,9 +242,20 @@ def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: A
         if len(open_) < BRUTE_QUERIES or sp.issparse(index.rows):
             tables.table_nearest(Euclidean(), index.rows, q[open_], s[open_], *lists)
         else:
-            walk.walk_nearest(boxes(index.rows, BOX_LEAF), Euclidean(), q[open_], s[open_], *lists)
+            walk.walk_nearest(_grown(index.rows), Euclidean(), q[open_], s[open_], *lists)
         b[open_], f[open_] = lists
     best[left], found[left] = b, f
+
+
+_TREES: dict[int, tuple[Any, Boxes]] = {}  # of rows that are still there
+
+
+def _grown(rows: Array) -> Boxes:
+    """A k-d tree of rows whose nearest are found by products, for radii and ties; grown once for all calls."""
+    key = id(rows)
+    if key not in _TREES:
+        _TREES[key] = weakref.ref(rows, lambda _: _TREES.pop(key, None)), boxes(rows, BOX_LEAF)
+    return _TREES[key][1]
 
 
 def _plain(X: Any) -> Any:

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from didact.core.backend import as_dense
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
@@ -32,7 +32,7 @@ def table_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found:
         for first, D in tables(noun, Q[here], rows):
             offer_table(D, first, skip[here], best[here], found[here])
 
-    _each(noun, piece, Q.shape[0])
+    each_block(noun, piece, Q.shape[0])
 
 
 def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
@@ -47,7 +47,7 @@ def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[A
         return np.take_along_axis(D, order, axis=1), order
 
     size = int(np.clip(TABLE_ENTRIES // max(rows.shape[0], 1), 1, TABLE_QUERIES))
-    parts = _each(noun, piece, Q.shape[0], size) or [(np.empty((0, k)), np.empty((0, k), np.int64))]
+    parts = each_block(noun, piece, Q.shape[0], size) or [(np.empty((0, k)), np.empty((0, k), np.int64))]
     distances, found = (np.concatenate(part) for part in zip(*parts, strict=True))
     if np.isnan(distances).any():
         raise InputError(NOT_A_NUMBER)
@@ -64,7 +64,7 @@ def table_within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> li
         order = np.argsort(i, kind="stable")
         return np.bincount(i, minlength=edges[1] - edges[0]), j[order], d[order]
 
-    return _each(noun, piece, Q.shape[0])
+    return each_block(noun, piece, Q.shape[0])
 
 
 def _inside(D: Array, first: int, skip: Array, radius: float) -> Found:
@@ -76,7 +76,7 @@ def _inside(D: Array, first: int, skip: Array, radius: float) -> Found:
     return i, j + first, D[i, j]
 
 
-def _each(noun: Any, piece: Callable[[tuple[int, int]], Any], m: int, size: int | None = None) -> list[Any]:
+def each_block(noun: Any, piece: Callable[[tuple[int, int]], Any], m: int, size: int | None = None) -> list[Any]:
     """Run all pieces, on the thread pool if compiled; Python functions run one at a time and can be interrupted."""
     edges = block_edges(m, size or TABLE_QUERIES)
     return parallel_map(piece, edges) if compiled(noun) else [piece(one) for one in edges]
@@ -108,7 +108,7 @@ def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
 
 def dense_rows(X: Any) -> Array:
     """Rows as a dense array in C order."""
-    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+    return np.ascontiguousarray(as_dense(X))
 
 
 def block_edges(n: int, size: int) -> list[tuple[int, int]]:

@@ -21,11 +21,13 @@ from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.engines.smoothing.local_moments_loops import MomentTree, empty_tree, grow_leaves, grow_levels, moment_fits
 from didact.engines.smoothing.local_regression_loops import lines, parabolas, radii, surfaces
 from didact.engines.smoothing.tuning import (
+    FEW_LOCAL,
     HELD_DISTANCES,
     HELD_QUERIES,
     LOCAL_WORK,
     LONG_WINDOW,
     MOMENT_LEAF,
+    QUERY_PIECES,
     TREE_FEATURES,
     TREE_LEAVES,
     TREE_SHARE,
@@ -80,10 +82,15 @@ def local_smooth(points: LocalPoints, Q: Array, rule: LocalRule) -> Smooth:
         refuse_wide(both.min(axis=0), both.max(axis=0))
         tree = _tree(points, rule)
         piece = _surface_piece(points, Q, rule, out, tree)
-        size = HELD_DISTANCES // (len(points.X) if tree is None else rule.neighbours)
+        size = min(HELD_DISTANCES // (len(points.X) if tree is None else rule.neighbours), _even(len(Q)))
     edges = [*range(0, len(Q), int(np.clip(size, 1, HELD_QUERIES))), len(Q)]
     parallel_map(piece, list(pairwise(edges)))
     return out
+
+
+def _even(queries: int) -> int:
+    """Queries of a piece of which there are enough for many threads to end nearly together."""
+    return max(queries // QUERY_PIECES, FEW_LOCAL)
 
 
 def _flat(X: Array, Q: Array) -> float:

@@ -8,7 +8,6 @@ To leave out a row is to remove one copy of that row only; if it was the only ro
 """
 
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -96,18 +95,22 @@ def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, 
 
 def running_smooth(rows: Sorted, q: Array, window: RunningWindow, kind: str) -> Array:
     """The means, medians or lines (n, outputs) of the windows at q."""
-    order = stable_order(q)
-    q = np.ascontiguousarray(q[order])
-    start, stop = windows(rows, q, window)
-    out = np.empty((len(q), rows.Y.shape[1]))
-    for column in range(rows.Y.shape[1]):
-        y = np.ascontiguousarray(rows.Y[:, column])
-        if kind == "median":
-            nobody = np.full(len(q), -1)
-            out[order, column] = _medians(y, rows.w, start, stop, nobody, np.zeros(len(q)))
-        else:
-            tree = _tree(rows, y)
-            out[order, column] = _pieces(len(q), partial(averages, tree, q, start, stop, kind == "line"))
+    order, out = stable_order(q), np.empty((len(q), rows.Y.shape[1]))
+    columns = [np.ascontiguousarray(y) for y in rows.Y.T]
+    trees = [] if kind == "median" else [_tree(rows, y) for y in columns]
+
+    def piece(a: int, b: int) -> None:
+        here = order[a:b]
+        at, found = q[here], np.empty(b - a)
+        start, stop = windows(rows, at, window)
+        for column, y in enumerate(columns):
+            if kind == "median":
+                _medians(y, rows.w, start, stop, np.full(b - a, -1), np.zeros(b - a), found)
+            else:
+                averages(trees[column], at, start, stop, kind == "line", 0, b - a, found)
+            out[here, column] = found
+
+    _pieces(len(q), piece)
     return out
 
 
@@ -118,13 +121,17 @@ def running_left_out(rows: Sorted, window: RunningWindow, kind: str) -> Array:
     start, stop, left = windows_without(rows, window)
     out, each = np.empty_like(rows.Y), np.arange(len(rows.x))
     for column in range(rows.Y.shape[1]):
-        y = np.ascontiguousarray(rows.Y[:, column])
-        if kind == "median":
-            out[:, column] = _medians(y, rows.w, start, stop, each, left)
-        else:
-            tree = _tree(rows, y)
-            work = partial(averages_without, tree, rows.x, left, each, start, stop, kind == "line")
-            out[:, column] = _pieces(len(each), work)
+        y, found = np.ascontiguousarray(rows.Y[:, column]), np.empty(len(each))
+        tree = None if kind == "median" else _tree(rows, y)
+
+        def piece(a: int, b: int, y: Array = y, found: Array = found, tree: Array | None = tree) -> None:
+            if tree is None:
+                _medians(y, rows.w, start[a:b], stop[a:b], each[a:b], left[a:b], found[a:b])
+            else:
+                averages_without(tree, rows.x, left, each, start, stop, kind == "line", a, b, found)
+
+        _pieces(len(each), piece)
+        out[:, column] = found
     return out
 
 
@@ -134,18 +141,15 @@ def _tree(rows: Sorted, y: Array) -> Array:
     return tree
 
 
-def _medians(y: Array, w: Array, start: Array, stop: Array, row: Array, left: Array) -> Array:
-    order = stable_order(y)
-    rank = np.empty(len(y), np.int64)
+def _medians(y: Array, w: Array, start: Array, stop: Array, row: Array, left: Array, out: Array) -> None:
+    """Medians of some windows; ranks are those among the rows that these windows reach, which stay in the cache."""
+    low, high = int(start.min()), int(stop.max())
+    y, order = y[low:high], np.argsort(y[low:high], kind="stable")
+    rank, sums = np.empty(len(y), np.int64), np.zeros(len(y) + 1)
     rank[order] = np.arange(len(y))
-    values = y[order]
-    return _pieces(
-        len(start),
-        lambda a, b, o: medians(values, rank, w, start, stop, row, left, a, b, np.zeros(len(y) + 1), o),
-    )
+    medians(y[order], rank, w[low:high], start - low, stop - low, row - low, left, 0, len(start), sums, out)
 
 
-def _pieces(n: int, work: Callable[[int, int, Array], None]) -> Array:
-    out = np.empty(n)
-    parallel_map(lambda edges: work(*edges, out), list(pairwise([*range(0, n, RUNNING_WINDOWS), n])))
-    return out
+def _pieces(n: int, work: Callable[[int, int], None]) -> None:
+    """work(start, stop) of pieces of n windows, on the library's threads."""
+    parallel_map(lambda edges: work(*edges), list(pairwise([*range(0, n, RUNNING_WINDOWS), n])))

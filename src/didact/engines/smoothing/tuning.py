@@ -7,6 +7,7 @@ RUNNING_WINDOWS = 16384  # windows in one piece of work
 LOCAL_WORK = 5_000_000  # weights evaluated in one piece of work
 HELD_DISTANCES = 1_000_000  # distances in memory at once
 HELD_QUERIES = 4096  # most queries in one piece of work
+QUERY_PIECES, FEW_LOCAL = 128, 16  # pieces of work for queries of several features; queries that are worth one
 TREE_LEAVES = 4096  # leaves of a tree of moments that one piece of work computes
 LONG_WINDOW = 512  # points from which on windows of one feature may be long enough for moments
 TREE_SHARE = 8  # a k-d tree finds the neighbours if they are at most an eighth of all points

@@ -19,7 +19,14 @@ from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, RATE, TIME, UPDATES, finish, sgd_sweep
-from didact.engines.stochastic.tuning import FEW_OUTPUTS, FEW_ROWS, POOL_BYTES, RUN_BYTES, SEGMENT
+from didact.engines.stochastic.tuning import (
+    FEW_OUTPUTS,
+    FEW_ROWS,
+    POOL_BYTES,
+    RUN_BYTES,
+    SEGMENT,
+    WORTH_THREADS,
+)
 from didact.parts.penalties import L1, PNorm
 from didact.parts.statistics.moments import Sums
 
@@ -76,7 +83,8 @@ def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: A
     runs = _arranged(count, pool // run if run > 1 else 1, generator) if training.shuffle else np.arange(count)
     words = generator.integers(0, 1 << 32, size=n if training.shuffle and run > 1 else 0, dtype=np.uint32)
     # Cut into calls of some tenths of a second, so that a fit can be interrupted.
-    groups = np.array_split(outputs, min(thread_count(), len(outputs)))
+    threads = thread_count() if n * _width(data) * len(outputs) >= WORTH_THREADS else 1
+    groups = np.array_split(outputs, min(threads, len(outputs)))
     step, begin = max(1, SEGMENT // (run * _width(data) * len(groups[0]))), 0
     for start in range(0, count, step):
         part = runs[start : start + step]

@@ -5,6 +5,7 @@ RUN_BYTES = 1 << 15  # run of consecutive rows that stay together: long enough f
 POOL_BYTES = 1 << 18  # rows that are shuffled together: two pools fit a second-level cache
 FEW_ROWS = 1 << 14  # rows up to which every row is its own run: a plain permutation
 SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
+WORTH_THREADS = 1 << 15  # entries of X, times outputs, in a pass that threads share: a hand-over is as dear as 5,000
 FEW_OUTPUTS = 4  # for which a compiled pass each is quicker than products with all of them
 
 # voted_perceptron

@@ -3,7 +3,6 @@ r"""Sums of rows by class, in one pass: the sufficient statistic of naive Bayes 
 A statistic holds the labels it has seen; two statistics merge to the union of their labels.
 """
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +16,11 @@ from didact.parts.statistics.class_sums_loops import (
     add_dense_rows,
     add_sparse_rows,
     count_categories,
-    largest_categories,
 )
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
 
 MOST_CATEGORIES = 1_000_000
+FIRST_ROWS = 256  # that say how many values a column may have
 ZERO_PROBABILITY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
 
 
@@ -49,8 +48,9 @@ def wide_sum(a: Array, b: Array) -> Array:
     """The sum of two tables, of which one may have fewer columns (categories) than the other."""
     if a.shape[1] == b.shape[1]:
         return a + b
-    width = max(a.shape[1], b.shape[1])
-    return np.pad(a, ((0, 0), (0, width - a.shape[1]))) + np.pad(b, ((0, 0), (0, width - b.shape[1])))
+    short, wide = (a, b.copy()) if a.shape[1] < b.shape[1] else (b, a.copy())
+    wide[:, : short.shape[1]] += short
+    return wide
 
 
 def by_class(y: Any, w: Any) -> tuple[Array, Array, Array, Array]:
@@ -85,19 +85,40 @@ def dense_class_sums(X: Array, codes: Array, w: Array, K: int, threshold: float 
 
 
 def category_counts(X: Array, codes: Array, w: Array, K: int) -> tuple[Array, ...]:
-    """How often each value 0, 1, 2, … of each column goes with each class, one (K, values) table a column."""
-    X, most = c_rows(X), np.zeros(X.shape[1])
-    found = largest_categories(X, w, most)
-    if found == 1:
+    """How often each value 0, 1, 2, … of each column goes with each class, one (K, values) table a column.
+
+    One pass: there is room for twice the values of the first rows, and more is made when a larger one comes.
+    """
+    X, most = c_rows(X), np.zeros(X.shape[1], np.int64)
+    first = np.fmax.reduce(X[:FIRST_ROWS], axis=0, initial=0.0).astype(np.float64)
+    room = np.where(first < MOST_CATEGORIES, 2.0 * np.floor(first) + 2.0, 2.0)
+    places, row, column = _places(room), 0, 0
+    counts = np.zeros((int(room.sum()), K))
+    while (found := count_categories(X, codes, w, row, column, places, room, most, counts))[0] < len(X):
+        row, column = found
+        x = float(X[row, column])
+        if not 0.0 <= x < MOST_CATEGORIES or x != np.floor(x):
+            refuse_category(x)
+        more = 2 * int(x) + 2 - int(room[column])
+        counts = np.insert(counts, np.full(more, int(places[column] + np.uint64(room[column]))), 0.0, axis=0)
+        room[column] += more
+        places = _places(room)
+    begins = places.tolist()
+    return tuple(np.ascontiguousarray(counts[a : a + k + 1].T) for a, k in zip(begins, most.tolist(), strict=True))
+
+
+def _places(room: Array) -> Array:
+    """Where each column's counts begin."""
+    return (np.cumsum(room) - room).astype(np.uint64)
+
+
+def refuse_category(x: float) -> None:
+    """Say what is wrong with a number that is no category."""
+    if x < 0:
         raise InputError("Negative values in data: categories are the numbers 0, 1, 2, …")
-    if found == 2:
+    if x != np.floor(x):
         raise InputError("A column of categories holds fractions: bin it first, or use MixedNB.")
-    if most.max(initial=0.0) >= MOST_CATEGORIES:
-        raise InputError(f"A column of categories holds the number {most.max():.0f}: encode its values as 0, 1, 2, …")
-    places = np.cumsum([0, *(most.astype(np.int64) + 1)]).astype(np.int64)
-    counts = np.zeros((places[-1], K))
-    count_categories(X, codes, w, places, counts)
-    return tuple(np.ascontiguousarray(counts[a:b].T) for a, b in pairwise(places))
+    raise InputError(f"A column of categories holds the number {x:.0f}: encode its values as 0, 1, 2, …")
 
 
 def c_rows(X: Array) -> Array:

@@ -4,6 +4,8 @@ Layout: CSR or dense rows; sums (K, p) has a row per class, and entries of rows 
 counts of categories of all columns stand below each other, (values, K), from the row places[j] on those of column j.
 """
 
+from typing import Any
+
 import numpy as np
 
 from didact.core.backend import read_only
@@ -45,29 +47,30 @@ def add_dense_rows(X: Array, codes: Array, w: Array, threshold: float, sums: Arr
 
 
 @jit
-def largest_categories(X: Array, w: Array, most: Array) -> int:
-    """Each column's largest value in rows with weight; 1 if a number is negative, 2 if one is a fraction, else 0."""
-    found = 0
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
+def count_categories(
+    X: Array, codes: Array, w: Array, row: int, column: int, places: Array, room: Array, most: Array, out: Array
+) -> tuple[Any, Any]:
+    """Add each row's weight to the counts of its values, in the column of its class; missing values count nowhere.
+
+    From a place on up to a number for which a column has no `room`, because it is large or no category; where that is.
+    At the end, (n, 0), `most` holds each column's largest value in rows with weight.
+    """
+    first = np.uint64(column)
+    for i in range(row, X.shape[0]):
+        c, each = np.uint64(codes[i]), w[i]
+        for j in range(first, np.uint64(X.shape[1])):  # unsigned: nobody looks whether places are below zero
             x = np.float64(X[i, j])
-            if x < 0.0:
-                return 1
-            if w[i] > 0.0 and x == x:
-                found = found if x == np.floor(x) else 2
-                most[j] = max(most[j], x)
-    return found
-
-
-@jit
-def count_categories(X: Array, codes: Array, w: Array, places: Array, out: Array) -> None:
-    """Add each row's weight to the counts of its values, in the column of its class; missing values count nowhere."""
-    for i in range(X.shape[0]):
-        if w[i] > 0.0:
-            for j in range(X.shape[1]):
-                x = np.float64(X[i, j])
-                if x == x:
-                    out[places[j] + np.int64(x), codes[i]] += w[i]
+            t = np.int64(x) if x >= 0.0 and x < room[j] else 0
+            if x == t and each > 0.0:
+                out[places[j] + np.uint64(t), c] += each
+            elif x < 0.0 or x == np.inf or (x == x and each > 0.0):
+                return i, np.int64(j)
+        first = np.uint64(0)
+    for j in range(X.shape[1]):
+        most[j] = np.int64(room[j]) - 1
+        while most[j] > 0 and not np.any(out[places[j] + np.uint64(most[j])] > 0.0):
+            most[j] -= 1
+    return X.shape[0], 0
 
 
 def warm() -> None:
@@ -76,8 +79,9 @@ def warm() -> None:
     for dtype in (np.float32, np.float64):
         X = read_only(np.ones((1, 1), dtype))
         add_dense_rows(X, rows, np.ones(1), 0.0, np.zeros((1, 1)), np.zeros((1, 1)))
-        largest_categories(X, np.ones(1), np.zeros(1))
-        count_categories(X, rows, np.ones(1), np.array([0, 2]), np.zeros((2, 1)))
+        count_categories(
+            X, rows, np.ones(1), 0, 0, np.zeros(1, np.uint64), np.full(1, 2.0), np.zeros(1, np.int64), np.zeros((2, 1))
+        )
         for index in (np.int32, np.int64):
             data, indices, indptr = np.ones(1, dtype), np.zeros(1, index), np.array([0, 1], index)
             add_sparse_rows(data, indices, indptr, rows, rows, np.ones(1), np.zeros((1, 1)))

@@ -76,7 +76,8 @@ def label_counts(block: Block) -> Counts:
     if y.dtype.kind in "iub" and len(y):  # small integers need no sorting
         low = int(y.min())
         if int(y.max()) - low < 4 * len(y) + 1000:
-            offset = y.astype(np.int64) - low
+            offset = y.astype(np.int64, copy=False)
+            offset = offset - low if low else offset
             counts = np.bincount(offset)
             seen = np.flatnonzero(counts)
             weights = (counts if w is None else np.bincount(offset, w))[seen]
@@ -118,6 +119,8 @@ def label_codes(y: Any, values: Array, dtype: Any = np.int64) -> Any:
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
         # A look-up table for small integers; its last entry, −1, is for labels out of range.
         low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
+        if span == len(values) and len(y) and low <= int(y.min()) and int(y.max()) < low + span:
+            return (y.astype(np.int64) - low).astype(dtype, copy=False) if low else y.astype(dtype)
         table = np.full(span + 1, -1)
         table[values.astype(np.int64) - low] = np.arange(len(values))
         offset = y.astype(np.int64) - low

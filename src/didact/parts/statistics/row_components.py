@@ -63,11 +63,13 @@ def _looked_at(found: Components, rows: Rows) -> Components:
 
 
 def require_values(S: Components, rows: Rows) -> None:
-    """Refuse a column that has no value at all in some class."""
+    """Refuse a column that has no value at all, in some class or in any row."""
     empty = np.argwhere(np.broadcast_to(S.present, S.mean.shape) == 0)
     if len(empty):
         k, j = empty[0]
         column = rows.names[j] if rows.names is not None else int(j)
+        if S.labels is None:
+            raise InputError(f"Column {column!r} has no value in any row: drop it.")
         raise InputError(
             f"Column {column!r} has no value in class {S.labels.tolist()[k]!r}, so its mean is unknown: drop or "
             "fill the column."
