@@ -44,8 +44,8 @@ def tree(boxes: Sequence[Box], class_names: Sequence[str] = (), ax: Any = None, 
         figure = ax.figure
     ax.set_axis_off()
     for i, box in enumerate(boxes):
-        for k, (child, text) in enumerate(zip(box.children, box.labels, strict=True)):
-            _branch(ax, (across[i], down[i]), (across[child], down[child]), text, fontsize, k)
+        for child, text in zip(box.children, box.labels, strict=True):
+            _branch(ax, (across[i], down[i]), (across[child], down[child]), text, fontsize)
     for i, box in enumerate(boxes):
         _draw(ax, box, across[i], down[i], fontsize, filled, rounded)
     ax.set(xlim=(-0.62, across.max() + 0.62), ylim=(down.max() * 1.3 + 0.45, -0.45))
@@ -72,7 +72,7 @@ def _places(boxes: Sequence[Box]) -> tuple[np.ndarray, np.ndarray]:
     return across, down
 
 
-def _branch(ax: Any, start: Any, end: Any, text: str, fontsize: float, place: int) -> None:
+def _branch(ax: Any, start: Any, end: Any, text: str, fontsize: float) -> None:
     (x0, y0), (x1, y1) = (start[0], 1.3 * start[1] + HEIGHT / 2), (end[0], 1.3 * end[1] - HEIGHT / 2)
     ax.plot([x0, x1], [y0, y1], color=GREY, linewidth=1.1, zorder=1)
     ax.text(

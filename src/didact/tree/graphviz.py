@@ -146,7 +146,7 @@ def export_graphviz(
             lines.append(f"{parent} -> {i}{'' if cut else edge} ;")
         branches = () if cut else places[i].branches
         ranks.setdefault(str(depth) if branches else "leaves", []).append(str(i))
-        edges = _edges(i, places[i], words, marks, rotate)
+        edges = _edges(i, places[i], words, rotate)
         waiting += [(child, i, depth + 1, e) for (_, child), e in zip(branches, edges, strict=False)][::-1]
     if leaves_parallel:
         lines += [f"{{rank=same ; {'; '.join(ranks[rank])}}} ;" for rank in sorted(ranks)]
@@ -209,7 +209,7 @@ def _asks(place: Place) -> bool:
     return len(others) == 1 and (not isinstance(first, Among) or first.others != others[0].others)
 
 
-def _edges(i: int, place: Place, words: Words, marks: _Marks, rotate: bool) -> list[str]:
+def _edges(i: int, place: Place, words: Words, rotate: bool) -> list[str]:
     """What the lines to the children say: true or false below the root, the categories of an n-way split."""
     if not place.branches:
         return []

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
@@ -27,6 +26,8 @@ from didact.engines.trees.variants.model_tree import (
 )
 from didact.engines.trees.variants.oblique import column_means, shrunk_powers, without_gaps
 from didact.parts.statistics.weights import in_cases
+from didact.tree.oblique import leaf_numbers
+from didact.tree.size import TreeSize
 
 
 def leaf_lines(X: Any, tree: LinearTree) -> Any:
@@ -34,12 +35,7 @@ def leaf_lines(X: Any, tree: LinearTree) -> Any:
     return tree.predict(X).astype(float_type(X))
 
 
-def leaf_numbers(X: Any, tree: LinearTree) -> Any:
-    """The leaf of each row."""
-    return tree.apply(X)
-
-
-class ModelTreeRegressor(RegressorMixin, Estimator):
+class ModelTreeRegressor(TreeSize, RegressorMixin, Estimator):
     r"""Regression tree with a ridge regression in every leaf.
 
     .. math:: \hat y(x) = b_{l(x)}^Tx + c_{l(x)},\qquad
@@ -120,13 +116,3 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
         return self._after_fit()._map_rows(X, leaf_numbers, self.tree_)
-
-    def get_depth(self) -> int:
-        """Edges from the root to the deepest leaf."""
-        check_is_fitted(self)
-        return int(self.tree_.max_depth)
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return int(self.tree_.n_leaves)

@@ -19,6 +19,7 @@ from didact.engines.trees.variants.multiway import class_fractions, multiway_imp
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
+from didact.tree.size import TreeSize
 
 
 def binned(X: Array, edges: list[Any] | None) -> Array:
@@ -43,7 +44,7 @@ def labels(X: Any, tree: Any, edges: Any, classes: Array) -> Any:
     return classes[class_fractions(binned(X, edges), tree).argmax(axis=1)]
 
 
-class _MultiwayClassifier(ClassifierMixin, Estimator):
+class _MultiwayClassifier(TreeSize, ClassifierMixin, Estimator):
     """Base of ID3Classifier and C45Classifier. Abstract."""
 
     _sparse = False
@@ -139,16 +140,6 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in the leaves that each row arrives in."""
         return self._after_fit()._map_rows(X, probabilities, self.tree_, self.bin_edges_)
-
-    def get_depth(self) -> int:
-        """Edges from the root to the deepest leaf."""
-        check_is_fitted(self)
-        return int(self.tree_.max_depth)
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return int(self.tree_.n_leaves)
 
     @property
     def feature_importances_(self) -> Array:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
@@ -29,6 +28,12 @@ from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
+from didact.tree.size import TreeSize
+
+
+def leaf_numbers(X: Any, tree: Any) -> Any:
+    """The leaf of each row."""
+    return tree.apply(X)
 
 
 def leaf_shares(X: Any, tree: ObliqueTree) -> Any:
@@ -46,7 +51,7 @@ def leaf_means(X: Any, tree: ObliqueTree) -> Any:
     return tree.values(X)[:, 0].astype(float_type(X))
 
 
-class _ObliqueTree(Estimator):
+class _ObliqueTree(TreeSize, Estimator):
     """Base of the oblique trees. Abstract."""
 
     _sparse = False
@@ -91,21 +96,7 @@ class _ObliqueTree(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self._after_fit()._map_rows(X, _leaves, self.tree_)
-
-    def get_depth(self) -> int:
-        """Edges from the root to the deepest leaf."""
-        check_is_fitted(self)
-        return int(self.tree_.max_depth)
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return int(self.tree_.n_leaves)
-
-
-def _leaves(X: Any, tree: ObliqueTree) -> Any:
-    return tree.apply(X)
+        return self._after_fit()._map_rows(X, leaf_numbers, self.tree_)
 
 
 class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):

@@ -26,6 +26,7 @@ from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.statistics.weights import in_cases
+from didact.tree.size import TreeSize
 
 BINS = 255  # of max_bins="auto" where not every midpoint is tried
 FEW = 1 << 17  # distinct values of a column up to which max_bins="auto" tries every midpoint
@@ -118,7 +119,7 @@ def growth_table(
     return code_table(bin_codes(X, bins), bins, signs, random_splits)
 
 
-class _TreeModel(Estimator):
+class _TreeModel(TreeSize, Estimator):
     """Base of the decision trees. Abstract."""
 
     _missing = True
@@ -209,16 +210,6 @@ class _TreeModel(Estimator):
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
         return self._after_fit()._map_rows(X, _path, self.tree_)
-
-    def get_depth(self) -> int:
-        """The number of tests on the longest path."""
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves."""
-        check_is_fitted(self)
-        return self.tree_.n_leaves
 
     @property
     def feature_importances_(self) -> Array:

@@ -151,7 +151,7 @@ def _send_missing(count: Int, hist: Array, space: Space, mine: ThreadBuffers) ->
         best.missing_left = 2 * decoded(mine.fixed[2], space.how, space.inverse, sums, ZERO) > count
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def record(node: Int, best: Any, fixed: Array, bits: Array, groups: Int, nodes: NodeTable) -> None:
     """Write the best split into the record of its node."""
     here = nodes.at[node]
@@ -195,7 +195,7 @@ def fill_table(node: Int, features: Array, groups: Int, at: Array, masks: Array,
     table[missing] = here.missing_left
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def make_children(
     node: Int, left: Int, right: Int, middle: Int, features: Array, member: Array, nodes: NodeTable
 ) -> None:

@@ -52,7 +52,7 @@ ROUND_ROWS = 2048  # rows of a round for each thread, if its nodes are small
 PATIENCE = 1 << 28  # codes that a thread counts before it lets the interpreter look for Ctrl-C
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def grow_together(
     me: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: NodeTable, hists: Array,
     shared: TreeBuffers, mine: ThreadBuffers,
@@ -115,7 +115,7 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
         _plan_search(space.chosen.shape[0], limits.max_features > 0, splits, now, tasks)
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _plan_passes(pieces: Int, rows: Int, now: Any, tasks: Array) -> None:
     """Tasks of the next pass of boosting over the rows; without one, the step of fixed point has nothing to do."""
     count = 4 * now.threads if now.threads > 1 else np.int64(1)
@@ -126,7 +126,7 @@ def _plan_passes(pieces: Int, rows: Int, now: Any, tasks: Array) -> None:
     _cut(now, tasks, ZERO, ZERO, rows, count)
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _set_units(sizes: Array, how: Reading, inverse: Array) -> None:
     """The powers of two by which gradients and curvatures become whole numbers, from their sums over all rows."""
     slopes = curvatures = 0.0
@@ -136,7 +136,7 @@ def _set_units(sizes: Array, how: Reading, inverse: Array) -> None:
     write_units(slopes, curvatures, how, inverse)
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _cut(now: Any, tasks: Array, of: Int, start: Int, stop: Int, pieces: Int) -> None:
     """Tasks that are pieces of a range."""
     for k in range(pieces):
@@ -146,7 +146,7 @@ def _cut(now: Any, tasks: Array, of: Int, start: Int, stop: Int, pieces: Int) ->
         now.tasks += 1
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _place_children(count: Int, features: Array, member: Array, nodes: NodeTable, splits: Array, tasks: Array) -> bool:
     """Make the children of nodes whose tiles have been parted; whether rows have still to be moved to their places."""
     cut, k = False, 0
@@ -171,7 +171,7 @@ def _place_children(count: Int, features: Array, member: Array, nodes: NodeTable
     return cut
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _plan_counts(bundled: bool, width: Int, slots: Int, at: Array, splits: Array, now: Any, tasks: Array) -> None:
     """Tasks that count the smaller children: by rows where a node is large beside its histograms, else by columns."""
     many = 0
@@ -191,7 +191,7 @@ def _plan_counts(bundled: bool, width: Int, slots: Int, at: Array, splits: Array
             _cut(now, tasks, e, ZERO, width, 1 if bundled else min((now.threads + many - 1) // many, width))
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _hand_on(first: Int, nodes: NodeTable, hists: Array, splits: Array, now: Any) -> None:
     """The children get their histograms; the root its sums, from the slots of the first feature."""
     for e in range(now.splits):
@@ -209,7 +209,7 @@ def _hand_on(first: Int, nodes: NodeTable, hists: Array, splits: Array, now: Any
                     nodes.fixed[0, 0, c] += hists[split.hist, slot, c]
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _plan_search(places: Int, drawn: bool, splits: Array, now: Any, tasks: Array) -> None:
     """Tasks that search the children's best splits; where features are drawn for a node, one task looks at all."""
     now.step = SEARCH
@@ -220,7 +220,7 @@ def _plan_search(places: Int, drawn: bool, splits: Array, now: Any, tasks: Array
                 _cut(now, tasks, child, ZERO, places, 1 if drawn else pieces)
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _record_all(
     found: Array, fixed: Array, bits: Array, groups: Int, nodes: NodeTable, free: Array, now: Any, tasks: Array
 ) -> None:
@@ -240,7 +240,7 @@ def _record_all(
             here.hist = -1
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _push(node: Int, at: Array, waiting: Array, now: Any) -> None:
     """A node of the tree waits, if it can be split."""
     here = at[node]
@@ -251,7 +251,7 @@ def _push(node: Int, at: Array, waiting: Array, now: Any) -> None:
         now.waiting += 1
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def best_waiting(unsplit: Int, at: Array, waiting: Array, count: Int) -> Int:
     """The place of the waiting node of largest gain, of equal ones the first that came; −1 if there is none."""
     best, gain, turn = np.int64(-1), -np.inf, np.int64(0)
@@ -264,7 +264,7 @@ def best_waiting(unsplit: Int, at: Array, waiting: Array, count: Int) -> Int:
     return best
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _take_up(most: Int, at: Array, splits: Array, waiting: Array, now: Any) -> None:
     """Take the splits of the round up into the tree: their children wait. With a limit of leaves, best gain first."""
     now.tasks = 0
@@ -287,7 +287,7 @@ def _take_up(most: Int, at: Array, splits: Array, waiting: Array, now: Any) -> N
         _push(node.right, at, waiting, now)
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def _choose(
     most: Int, n_hists: Int, at: Array, splits: Array, waiting: Array, free: Array, now: Any, tasks: Array
 ) -> None:
