@@ -19,9 +19,14 @@ def translated(tex: str, as_block: bool = False) -> str:
     """TeX as MathML."""
     tex = re.sub(r"\\([bB]igg?)(?=[\s(\[|])", r"\\\1l", tex)
     tex = re.sub(r"\\([bB]igg?)(?=[)\]])", r"\\\1r", tex)
-    tex = re.sub(r"\\[bB]igg?(?=/)", "", tex)
+    tex = re.sub(r"\\[bB]igg?(?=/|\\\|)", "", tex)
     tex = re.sub(r"\\(t?frac)\s*(\d)(\d)", r"\\\1{\2}{\3}", tex)
-    for unknown, known in {r"\dots": r"\ldots", r"\iff": r"\Leftrightarrow", r"\textstyle": ""}.items():
+    for unknown, known in {
+        r"\dots": r"\ldots",
+        r"\iff": r"\Leftrightarrow",
+        r"\textstyle": "",
+        r"\texttt": r"\mathtt",
+    }.items():
         tex = re.sub(re.escape(unknown) + r"(?![a-zA-Z])", known.replace("\\", r"\\"), tex)
     mathml = latex2mathml.tex2mathml(tex, as_block=as_block)
     mathml = re.sub(r"<mo[^>]*>‖</mo>", '<mo stretchy="false" form="prefix">‖</mo>', mathml)
