@@ -17,10 +17,12 @@ from benchmarks import accelerate, harness, processes, real_data, report, scalin
 from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
-CHAPTERS += ("cluster", "projections", "sources", "embeddings", "tsne", "accuracy")
+CHAPTERS += ("gaussian_process", "kernel_models", "cluster", "projections", "sources", "embeddings", "tsne", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
-DISTRIBUTIONS += ("python-picard",)
+DISTRIBUTIONS += ("python-picard", "kmedoids", "opentsne", "fastcluster", "gpytorch", "gpy")
+LARGE = ("gpytorch", "gpy")  # with what they bring; a row of one that cannot be installed says so
+TORCH = "torch==2.13.0"  # which they need
 ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs
 
 
@@ -33,12 +35,17 @@ def setup() -> None:
     pip = [processes.BENCH_PYTHON, "-m", "pip", "install", "-q"]
     subprocess.run([*pip, *(line for line in wanted if not line.startswith(ALONE))], check=True)
     subprocess.run([*pip, "--no-deps", *(line for line in wanted if line.startswith(ALONE))], check=True)
+    for name in LARGE:
+        if subprocess.run([*pip, TORCH, name], check=False).returncode:
+            print(f"{name} could not be installed: its rows will say that it is missing.", file=sys.stderr)
 
 
 def versions(library: str, names: tuple[str, ...]) -> dict[str, str]:
-    code = "import sys, importlib.metadata as m; print(*(m.version(n) for n in sys.argv[1:]))"
-    done = subprocess.run([processes.python(library), "-c", code, *names], capture_output=True, text=True, check=True)
-    return dict(zip(names, done.stdout.split()))
+    """The versions of those that are installed where this library runs."""
+    code = "import sys, importlib.metadata as m; print(*(f'{d.name}={d.version}' for d in m.distributions()))"
+    done = subprocess.run([processes.python(library), "-c", code], capture_output=True, text=True, check=True)
+    found = dict(pair.split("=") for pair in done.stdout.lower().split())
+    return {name: found[name] for name in names if name in found}
 
 
 def machine() -> dict[str, Any]:

@@ -56,7 +56,10 @@ def run(command: list[str], environment: dict[str, str]) -> tuple[float, float, 
 
 def measure(script: Path, rounds: int) -> dict[str, Any]:
     """The times and scores of one script."""
-    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    environment = {
+        k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"
+    }  # modules compiled, as installed
+    environment |= {"PYTHONWARNINGS": "ignore"}
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     cpu: dict[str, list[float]] = {way: [] for way in WAYS}
     scores: dict[str, dict[str, float]] = {}

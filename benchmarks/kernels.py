@@ -44,9 +44,9 @@ def plain(name: str) -> dict[str, list[Fit]]:
     return {one: [Fit(f"{PACKAGE[one]}.svm.{name}", {})] for one in (US, SKLEARN, INTELEX)}
 
 
-def text_fits(library: str) -> list[Fit]:
+def text_fits(library: str, adapter: str = "Linear") -> list[Fit]:
     """Linear machines at several tolerances: the fastest that is near enough to the lowest objective counts."""
-    where, path = "benchmarks.adapters.kernels.Linear", f"{PACKAGE[library]}.svm.LinearSVC"
+    where, path = f"benchmarks.adapters.kernels.{adapter}", f"{PACKAGE[library]}.svm.LinearSVC"
     return [Fit(where, {"path": path, "tol": tol}, f"tol {tol:g}") for tol in (1e-2, 1e-3, 1e-4)]
 
 
@@ -109,6 +109,13 @@ WORKLOADS = [
         LowestObjective(1e-6),
         {US: text_fits(US), SKLEARN: text_fits(SKLEARN)},
         {SKLEARN: 1.5},
+        **ONCE,
+    ),
+    Workload(
+        "LinearSVC, 10 classes jointly",
+        Data("ten_classes", 5_000, 50),
+        LowestObjective(1e-3),
+        {US: text_fits(US, "Joint"), SKLEARN: text_fits(SKLEARN, "Joint")},
         **ONCE,
     ),
     Workload(

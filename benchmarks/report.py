@@ -136,7 +136,12 @@ def section(chapter: str, content: dict[str, Any]) -> str:
     text += f" Load average at the start {m['load']:.2f}.\n\n"
     results = content["results"]
     text += workloads(results) + "".join(part(results) for part in report_trees.PARTS)
-    return text + imports(results) + out_of_core(results)
+    return text + imports(results) + out_of_core(results) + texts(results)
+
+
+def texts(results: dict[str, Record]) -> str:
+    """What extras have written themselves."""
+    return "".join(f"\n{name}:\n\n```\n{r['text']}```\n" for name, r in results.items() if "text" in r)
 
 
 def render() -> str:

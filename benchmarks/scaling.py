@@ -3,8 +3,9 @@
 ``python -m benchmarks scaling [--threads 1,2,4] [--rows 0.05] [--only NAME]`` on an idle machine with that many cores;
 didact, scikit-learn and LightGBM are those of this Python. Each library and number of threads has a process of its own
 (didact.set_threads; for the others OMP_NUM_THREADS and n_jobs), which fits each row once to warm up and then three
-times: the least time counts. A last row sums a table in one compiled loop: what the machine's memory allows. Parts
-measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
+times: the least time counts. The first row sums a table in a bare compiled loop: what the machine's memory allows. The
+gain of rows that do little but read their table is also shown as a share of that sum's, measured in the
+same process. Parts measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from benchmarks.scaling_rows import ROWS, Row
 
 HERE = Path(__file__).parent
 US, PEER, LIGHT = "didact", "scikit-learn", "LightGBM"
+BARE, BESIDE = "a bare sum over 2,000,000 × 50", "sum"  # its row, and where those measured beside other rows are kept
+PIECE = 1 << 18  # numbers that a thread sums at a time
 THREADS = (1, 2, 4, 8, 16)
 ROUNDS = 3
 LONG = 6.0  # seconds; what takes longer is not repeated
@@ -54,7 +57,7 @@ def bare_sum(rows: int) -> float:
         return s
 
     x = np.ones(rows * 50)
-    pieces = [x[a : a + 5_000_000] for a in range(0, len(x), 5_000_000)]
+    pieces = [x[a : a + PIECE] for a in range(0, len(x), PIECE)]
     return least(lambda: parallel_map(total, pieces))
 
 
@@ -79,6 +82,7 @@ def serve(library: str, threads: int, share: float, only: str) -> None:
     warnings.simplefilter("ignore")
     if library == US:
         importlib.import_module(US).set_threads(threads)
+        print(json.dumps({"name": BARE, "seconds": bare_sum(int(2_000_000 * share))}), flush=True)
     made: dict[Any, Any] = {}
     for name, row in ROWS.items():
         if not any(part.lower() in name.lower() for part in only.split("|")):
@@ -94,8 +98,6 @@ def serve(library: str, threads: int, share: float, only: str) -> None:
         seconds = least(work)
         print(json.dumps({"name": name, "seconds": seconds}), flush=True)
         print(f"{library}, {threads} threads, {name}: {seconds:.3f} s", file=sys.stderr, flush=True)
-    if library == US and not only:
-        print(json.dumps({"name": "a sum over 50 columns", "seconds": bare_sum(int(2_000_000 * share))}), flush=True)
 
 
 def measured(library: str, threads: int, share: float, only: str) -> dict[str, float]:
@@ -119,19 +121,27 @@ def markdown(found: "Seconds", threads: list[int], about: str) -> str:
         ours = {t: found[US].get(str(t), {}).get(name) for t in threads}
         aim = ROWS[name].aim if name in ROWS else None
         gain = found[US][first][name] / found[US].get(last, {}).get(name, float("nan"))
+        bare = [found.get(BESIDE, {}).get(t, {}).get(name) for t in (first, last)]
+        share = f"{gain * bare[1] / bare[0]:.0%}" if name in ROWS and ROWS[name].passes and all(bare) else "–"
         shown = [three(seconds) if seconds else "–" for seconds in ours.values()]
         peers = []
         for library in (PEER, LIGHT):
             for t in (first, last):
                 seconds, mine = found.get(library, {}).get(t, {}).get(name), ours[int(t)]
                 peers.append(three(seconds / mine) if seconds and mine else "–")
-        rows.append([name, *shown, three(gain) + (f" [{aim:g}]" if aim else ""), *peers])
-    header = ["seconds on threads:", *map(str, threads), f"gain from {first} to {last}"]
+        rows.append([name, *shown, three(gain) + (f" [{aim:g}]" if aim else ""), share, *peers])
+    header = ["seconds on threads:", *map(str, threads), f"gain from {first} to {last}", "of the bare sum's"]
     header += [text for peer in (PEER, LIGHT) for text in (f"{peer} ÷ didact on {first}", f"on {last}")]
     return f"\n## scaling\n\n{about}\n\n" + lines(header, rows)
 
 
 Seconds = dict[str, dict[str, dict[str, float]]]
+
+
+def with_sums(found: Seconds) -> Seconds:
+    """Measurements of one machine, with the bare sum's seconds beside every row of ours."""
+    sums = {t: dict.fromkeys(rows, rows[BARE]) for t, rows in found.get(US, {}).items() if BARE in rows}
+    return found | {BESIDE: sums}
 
 
 def together(files: list[str]) -> tuple[Seconds, str]:
@@ -141,7 +151,7 @@ def together(files: list[str]) -> tuple[Seconds, str]:
     for file in files:
         part = json.loads(Path(file).read_text())
         about = part["about"]
-        for library, by_threads in part["seconds"].items():
+        for library, by_threads in with_sums(part["seconds"]).items():
             for threads, rows in by_threads.items():
                 found.setdefault(library, {}).setdefault(threads, {}).update(rows)
     return found, about
@@ -174,7 +184,7 @@ def main(arguments: list[str]) -> None:
                     Path(options.save).write_text(json.dumps({"about": about, "seconds": found}, indent=1))
     if US not in found:
         return
-    text = markdown(found, threads, about)
+    text = markdown(found if options.gather else with_sums(found), threads, about)
     if options.rows == 1 and not options.only and not options.save:
         (HERE / "results" / "scaling.json").write_text(json.dumps({"markdown": text, "seconds": found}, indent=1))
     print(text)

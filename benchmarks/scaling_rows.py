@@ -106,18 +106,21 @@ class Row:
     jobs: bool = False  # scikit-learn's class has n_jobs
     peer: bool = True  # scikit-learn has the same
     light: bool = False  # and LightGBM
+    passes: bool = False  # does little but read its rows, once or several times: memory limits it as it does a sum
 
 
 NOISY = {"alpha": 0.1}
 BOOSTING = {"max_iter": 100, "early_stopping": False}
 LARGE, TREES = (2_000_000, 50), (464_810, 54, 7)
 ROWS = {
-    "LinearRegression": Row(numbers, LARGE, "linear_model.LinearRegression", 8),
-    "LogisticRegression": Row(classes, LARGE, "linear_model.LogisticRegression", 8),
-    "LogisticRegression, 10 classes": Row(classes, (500_000, 50, 10), "linear_model.LogisticRegression", 8),
+    "LinearRegression": Row(numbers, LARGE, "linear_model.LinearRegression", 8, passes=True),
+    "LogisticRegression": Row(classes, LARGE, "linear_model.LogisticRegression", 8, passes=True),
+    "LogisticRegression, 10 classes": Row(
+        classes, (500_000, 50, 10), "linear_model.LogisticRegression", 8, passes=True
+    ),
     "LogisticRegression, predict_proba": Row(classes, LARGE, "linear_model.LogisticRegression", 8, "predict_proba"),
-    "PoissonRegressor": Row(counts, LARGE, "linear_model.PoissonRegressor", 8, options={"alpha": 1e-3}),
-    "HuberRegressor": Row(numbers, (500_000, 50), "linear_model.HuberRegressor", 8),
+    "PoissonRegressor": Row(counts, LARGE, "linear_model.PoissonRegressor", 8, options={"alpha": 1e-3}, passes=True),
+    "HuberRegressor": Row(numbers, (500_000, 50), "linear_model.HuberRegressor", 8, passes=True),
     "QuantileRegressor": Row(
         numbers, (100_000, 20), "linear_model.QuantileRegressor", 4, options={"alpha": 0.0}, peer=False
     ),
@@ -133,11 +136,12 @@ ROWS = {
         options={"max_iter": 20, "tol": None},
         ours={"batch_size": "full"},
         peer=False,
+        passes=True,
     ),
-    "GaussianNB": Row(classes, LARGE, "naive_bayes.GaussianNB", 8),
+    "GaussianNB": Row(classes, LARGE, "naive_bayes.GaussianNB", 8, passes=True),
     "GaussianNB, predict": Row(classes, LARGE, "naive_bayes.GaussianNB", 8, "predict"),
-    "BernoulliNB": Row(classes, LARGE, "naive_bayes.BernoulliNB", 8),
-    "CategoricalNB": Row(categories, LARGE, "naive_bayes.CategoricalNB", 8),
+    "BernoulliNB": Row(classes, LARGE, "naive_bayes.BernoulliNB", 8, passes=True),
+    "CategoricalNB": Row(categories, LARGE, "naive_bayes.CategoricalNB", 8, passes=True),
     "CategoricalNB, predict": Row(categories, LARGE, "naive_bayes.CategoricalNB", 8, "predict"),
     "QuadraticDiscriminantAnalysis": Row(classes, LARGE, "discriminant_analysis.QuadraticDiscriminantAnalysis", 8),
     "QuadraticDiscriminantAnalysis, predict": Row(
@@ -264,7 +268,7 @@ ROWS = {
     "SVC, 10 classes": Row(classes, (20_000, 50, 10), "svm.SVC", 8),
     "SVR": Row(numbers, (8_000, 10), "svm.SVR", 8),
     "OneClassSVM": Row(numbers, (20_000, 10), "svm.OneClassSVM", 8),
-    "LinearSVC": Row(classes, LARGE, "svm.LinearSVC", 8),
+    "LinearSVC": Row(classes, LARGE, "svm.LinearSVC", 8, passes=True),
     "LinearSVC, sparse, 10 classes": Row(words, (20_000, 50_000, 10), "svm.LinearSVC", 8),
     "GaussianProcessRegressor": Row(numbers, (4_000, 5), "gaussian_process.GaussianProcessRegressor", 4, options=NOISY),
     "GaussianProcessRegressor, inducing points": Row(

@@ -111,6 +111,29 @@ class Linear:
         return {"objective": 0.5 * (w @ w + b * b) + self.model.C * float(slack @ slack), "n_iter": self.model.n_iter_}
 
 
+class Joint:
+    """A linear machine of all classes jointly (Crammer and Singer) with a constant column."""
+
+    def __init__(self, path: str, **options: Any):
+        self.model = made(path, multi_class="crammer_singer", **options)
+
+    def fit(self, X: Any, y: np.ndarray) -> "Joint":
+        self.X, self.y = X, y
+        self.model.fit(X, y)
+        return self
+
+    @property
+    def answer_(self) -> dict[str, Any]:
+        """The objective of the primal."""
+        W, b, own = self.model.coef_, self.model.intercept_, np.searchsorted(self.model.classes_, self.y)
+        values, rows = self.X @ W.T + b, np.arange(len(own))
+        true = values[rows, own].copy()
+        values += 1.0
+        values[rows, own] -= 1.0
+        loss = self.model.C * float((values.max(axis=1) - true).sum())
+        return {"objective": 0.5 * float((W**2).sum() + b @ b) + loss, "n_iter": int(self.model.n_iter_)}
+
+
 class Folds:
     """scikit-learn's kernel ridge regression, with the penalty chosen by a grid over five folds."""
 
