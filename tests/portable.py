@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[1]
 NUMERIC = [
     *(f"tests/{name}" for name in ("parts", "engines", "distributions", "optimize", "linear_model", "decision")),
     *(f"tests/{name}" for name in ("discriminant_analysis", "naive_bayes", "neighbors", "tree", "ensemble")),
+    *(f"tests/{name}" for name in ("kernels", "svm", "kernel_ridge", "kernel_approximation", "gaussian_process")),
+    *(f"tests/{name}" for name in ("cluster", "mixture", "decomposition", "cross_decomposition", "manifold")),
     "tests/docs/test_examples.py::test_code_blocks_run_and_print_what_the_page_shows",
     "tests/test_house.py::test_doctests",
 ]
@@ -27,6 +29,7 @@ SENSITIVE = [
     *(f"tests/parts/{name}" for name in ("links", "families", "losses", "statistics")),
     *(f"tests/engines/linear/test_{name}.py" for name in ("least_squares", "residual_loops", "evidence")),
     "tests/engines/smooth/test_newton.py",
+    "tests/svm/test_kernel_models.py",
     *(f"tests/linear_model/test_{name}.py" for name in ("nist", "linear_regression", "ridge", "inference")),
     "tests/test_house.py::test_doctests",
 ]

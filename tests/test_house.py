@@ -237,6 +237,7 @@ PRIVATES = {
         | {"_compiler", "_customize_flags", "_values"},  # options that are compared at every call
         "Numba has no other way to lower a function and not make machine code of it",
     ),
+    "core/jit/contexts.py": ({"_registries"}, "whether Numba has new declarations shows nowhere else"),
     "ensemble/prune.py": (
         {"_members", "_weights_not_none", "_pack"},
         "a copy of an ensemble of any kind with some of its learners has their part of its state",
