@@ -2,7 +2,8 @@
 
 `prox(v, step)` is argmin_u (u − v)²/(2·step) + penalty(u). Given the gradient of a smooth loss at w,
 `violation(w, grad)` is the distance of −grad from the penalty's subdifferential, which is zero exactly for the optimal
-coefficients. The caller leaves out the intercept. Reference for proximal operators: Parikh and Boyd, doi:10.1561/2400000003.
+coefficients. The caller leaves out the intercept. Reference for proximal operators: Parikh and Boyd,
+doi:10.1561/2400000003.
 """
 
 import math

@@ -149,7 +149,7 @@ def grow_rows(
     n_rows : int
         Number of rows of positive weight.
     bins, criterion, limits, seed, monotone, interactions, features
-        As for `grow`.
+        As for `Grower` and its `grow`.
     """
     grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone,
                     interactions=interactions, features=features)  # fmt: skip

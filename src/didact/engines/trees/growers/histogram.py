@@ -1,13 +1,10 @@
 """The histogram grower: one tree from binned rows, for every criterion that is a function of sums.
 
-How rows enter: `value_channels`, `unit_channels` or `label_channels` make `Channels` of them; codes and bins come from
-`learn_bins` and `bin_codes`::
+Codes and bins come from `learn_bins` and `bin_codes`; targets and weights, or classes and weights, are `Channels`: of
+the whole sample for boosting, block by block where a tree is grown in passes (`passes`)::
 
     codes = bin_codes(X, bins := learn_bins(X, w, max_bins, categorical))
-    channels = label_channels(class_codes, n_classes, weights)          # classification
-    channels = value_channels(np.column_stack([w * y, w]))              # regression: targets, and the weight last
-    channels = value_channels(np.column_stack([gradient, hessian]))     # boosting
-    grown = grow_from_histograms(codes, bins, channels, criterion, limits, seed)
+    grown = Grower(codes, bins, channels, criterion, limits).grow(channels, seed)
 
 A criterion is a noun with scalar methods on `sums`, an array in which a node's sums begin at `start`: n targets and
 the weight after them, or n classes. `score1(sums, start, n)` adds up over children, so that the gain of a split is
@@ -70,7 +67,12 @@ class Grown(NamedTuple):
 
 
 class Grower:
-    """What is the same for many trees on the same rows, with its buffers; used by one caller at a time."""
+    """What is the same for many trees on the same rows, with its buffers; used by one caller at a time.
+
+    In a feature whose `monotone` is 1 the prediction must not fall, where it is −1 it must not rise. On a path stand
+    only features of one of the groups in `interactions`; features without a group are never used, nor are those that
+    are not in `features`. A tree grows on one thread when called from a thread of the pool.
+    """
 
     def __init__(
         self, codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, *,
@@ -236,41 +238,6 @@ def undo(waiting: Array, nodes: NodeTable, order: Array) -> None:
     for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
         order[node["start"] : node["stop"]].sort()
     nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
-
-
-def grow_from_histograms(
-    codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, seed: int = 0, *,
-    rows: Array | None = None, monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
-) -> Grown:  # fmt: skip
-    """Grow one tree; on one thread when called from a thread of the pool (forests: one tree a task).
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, p)
-        Codes of all rows, from `bin_codes`.
-    bins : Bins
-        How they were made.
-    channels : Channels
-        Targets and weights of all rows.
-    criterion : noun
-        See above.
-    limits : Limits
-        When to stop.
-    seed : int
-        64 bits from which all random choices follow.
-    rows : ndarray, optional
-        The rows of the sample, ascending (of a bootstrap those with positive weight); None: all.
-    monotone : ndarray of shape (p,), optional
-        1 where the prediction must not fall in a feature, −1 where it must not rise, else 0.
-    interactions : list of lists of int, optional
-        Groups of features; only features of one group stand on a path. Features without a group are never used.
-    features : ndarray of int, optional
-        The features that may be used; None: all.
-    """
-    grower = Grower(
-        codes, bins, channels, criterion, limits, monotone=monotone, interactions=interactions, features=features
-    )
-    return grower.grow(channels, seed, rows)
 
 
 def group_bits(interactions: Any, p: int) -> Array:
