@@ -18,7 +18,7 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN, PASS_ROWS, Passes, add_leaves
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.growers.histogram import CODES_PER_THREAD, Grower, Grown, grow_side_by_side
+from didact.engines.trees.growers.histogram import Grower, Grown, grow_side_by_side
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
@@ -28,6 +28,7 @@ from didact.engines.trees.rows.fixed_point import Channels, count_shift, value_l
 from didact.engines.trees.rows.fixed_point_loops import write_units
 from didact.engines.trees.splits.histogram_loops import UNIT, VALUES
 from didact.engines.trees.tree import Tree, node_weights
+from didact.engines.trees.tuning import CODES_PER_THREAD
 from didact.parts.criteria.gradient import Gradient
 
 

@@ -22,9 +22,8 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import SAMPLE, Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.rows.fixed_point_loops import decoded
+from didact.engines.trees.tuning import FIRST_LEAVES
 from didact.parts.statistics.moments import Sums
-
-FIRST_LEAVES = 1024  # leaves for which there is room at first
 
 
 class OpenNodes(NamedTuple):

@@ -13,9 +13,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
-
-PER_THREAD = 1 << 18  # rows × features for each thread that grows a tree
-LARGE_NODE = 1 << 13  # rows from which threads may share the features of a node
+from didact.engines.trees.tuning import LARGE_NODE, PER_THREAD
 
 
 def tree_threads(n: int, p: int) -> int:

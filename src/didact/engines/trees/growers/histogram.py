@@ -42,10 +42,7 @@ from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.splits.histogram_cut_loops import BEST, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
-
-BUNDLE_FROM = 20_000  # rows from which it is tried to join columns
-CODES_PER_THREAD = 200_000  # of the rows, for each thread that helps to grow a tree
-HISTOGRAMS = 64  # kept at a time without a limit of leaves
+from didact.engines.trees.tuning import BUNDLE_FROM, CODES_PER_THREAD, HISTOGRAMS
 
 
 class Grown(NamedTuple):

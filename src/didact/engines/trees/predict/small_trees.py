@@ -24,12 +24,10 @@ from didact.engines.trees.predict.small_trees_loops import (
 )
 from didact.engines.trees.rows.bins import pack_cuts, search_order
 from didact.engines.trees.tree import rows_of
+from didact.engines.trees.tuning import FEW_TO_WALK, RUNS, TABLES
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
-TABLES = 1 << 25  # most bytes of the tables of categories
 SMALL_TASK_ROWS = 8 * SMALL_BLOCK  # rows of one task
-FEW_TO_WALK = 64  # rows below which walking is quicker than tests for a whole block
-RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
 TWO_BYTES = 1 << 16  # codes of two bytes
 
 
