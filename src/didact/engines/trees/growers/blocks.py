@@ -44,7 +44,7 @@ class OpenNodes(NamedTuple):
 
 
 def own(a: Array) -> Array:
-    """An array that may be written to: what has travelled may not, and loops would be compiled again for it."""
+    """A writable array: those received from a worker are read-only, for which loops would be compiled again."""
     return np.require(a, requirements="W")
 
 
@@ -208,7 +208,7 @@ class _Growth:
         return finished_tree(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
 
     def histograms(self, nodes: list[int]) -> OpenNodes:
-        """What is asked for: the histograms of some nodes."""
+        """Request the histograms of some nodes."""
         place = np.full(self.count, -1, np.int64)
         place[nodes] = np.arange(len(nodes))
         shape = (len(nodes), self.grower.slots, self.layout.n_channels)
@@ -223,7 +223,7 @@ class _Growth:
                    self.hists[node][None], self.grower.buffers[0])  # fmt: skip
 
     def wanted(self) -> list[int]:
-        """The nodes that a tree grown best first would split, as far as is known, and that are not split yet."""
+        """The nodes not split yet that best-first growth would split next, by the gains known so far."""
         table, most = self.nodes.at, self.grower.limits.max_leaf_nodes - 1
         most = most if most > 0 else 1 << 62
         queue = [(-float(table[0]["gain"]), 0, 0)] if table[0]["feature"] >= 0 else []
@@ -266,6 +266,6 @@ class _Growth:
 
 
 def _longer(nodes: NodeTable, count: int) -> NodeTable:
-    """A copy of the nodes with room for more."""
+    """A copy of the nodes with a larger capacity."""
     more = max(count, 2 * len(nodes.at))
     return NodeTable(*(np.concatenate([a, np.empty((more - len(a), *a.shape[1:]), a.dtype)]) for a in nodes))

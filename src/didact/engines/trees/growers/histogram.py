@@ -64,7 +64,7 @@ class Grown(NamedTuple):
 
 
 class Grower:
-    """What is the same for many trees on the same rows, with its buffers; used by one caller at a time.
+    """Grows trees on the same rows one after the other, and holds what they share; not thread-safe.
 
     In a feature whose `monotone` is 1 the prediction must not fall, where it is −1 it must not rise. On a path stand
     only features of one of the groups in `interactions`; features without a group are never used, nor are those that
@@ -97,7 +97,7 @@ class Grower:
         self.furnish()
 
     def furnish(self) -> None:
-        """The buffers."""
+        """Allocate the buffers of all threads."""
         C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.bundles.n_codes
         self.parts = np.zeros((self.threads, slots, C), np.int64)
         self.buffers = [self._buffers(C, part) for part in self.parts]
@@ -107,7 +107,7 @@ class Grower:
         self.order, self.spare = np.empty((2, self.columns.shape[1]), np.uint32)
 
     def beside(self, threads: int) -> "Grower":
-        """Another one for the same rows, for so many threads at most."""
+        """Another grower for the same rows with buffers of its own, on at most so many threads."""
         twin = copy(self)
         twin.threads = min(self.threads, threads)
         twin.furnish()
@@ -143,13 +143,13 @@ class Grower:
         )  # fmt: skip
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
-        """One tree on these rows (ascending; None: all); with `passes` boosting first makes their numbers."""
+        """One tree on these rows (ascending; None: all); with `passes`, gradients are computed first."""
         return grow_side_by_side([self.begin(channels, seed, rows, passes)])[0]
 
     def begin(
         self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None
     ) -> "Growth":
-        """A tree of which there is the root; this grower begins no other one before it is finished."""
+        """A tree that consists of its root; it must be finished before this grower begins another."""
         order = self.order[: len(self.order) if rows is None else len(rows)]
         if passes is None or rows is not None:
             order[:] = np.arange(len(order)) if rows is None else rows
@@ -161,7 +161,7 @@ class Grower:
         return Growth(grower=self, channels=channels, sample=sample, nodes=nodes, shared=shared)
 
     def space(self, channels: Channels) -> Space:
-        """What is the same for all nodes of a tree."""
+        """What all nodes of a tree share."""
         return Space(features=self.features, slots=self.slots, member=self.member, chosen=self.chosen,
                      inverse=channels.inverse, how=channels.how)  # fmt: skip
 
@@ -174,7 +174,7 @@ class Grower:
         return NodeTable(np.empty(m, NODE_FIELDS), np.empty((m, 2, C), np.int64), masks)
 
     def make_root(self, nodes: NodeTable, n: int, seed: int) -> None:
-        """The record of the root but for its sums."""
+        """Fill in the record of the root, except for its sums."""
         root = nodes.at[0]
         root["start"], root["stop"], root["depth"], root["key"] = 0, n, 0, np.uint64(seed)
         root["left"] = root["right"] = root["hist"] = -1
@@ -193,7 +193,7 @@ class Growth(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """How many may join."""
+        """The number of threads that may join."""
         return int(self.shared.now["threads"][0])
 
     def join(self, me: int) -> None:
@@ -211,7 +211,7 @@ class Growth(NamedTuple):
             raise
 
     def finish(self) -> Grown:
-        """The tree, when all have left."""
+        """The tree, once all threads have returned."""
         undo(self.shared.waiting[: int(self.shared.now["waiting"][0])], self.nodes, self.sample.order)
         return finished_tree(self.nodes, self.sample, self.channels, self.grower.bins, self.grower.criterion)
 
@@ -225,13 +225,13 @@ def grow_side_by_side(growths: list[Growth]) -> list[Grown]:
 
 
 def most_leaves(limits: Limits, n: int) -> int:
-    """Most leaves that a tree on n rows can have."""
+    """The largest number of leaves that a tree on n rows can have."""
     leaves = min(max(n // max(limits.min_samples_leaf, 1), 1), 1 << min(limits.max_depth, 40))
     return min(leaves, limits.max_leaf_nodes or leaves)
 
 
 def undo(waiting: Array, nodes: NodeTable, order: Array) -> None:
-    """Undo splits of nodes that the tree has not come to: their rows ascend again."""
+    """Undo splits made ahead that the tree did not use: the rows of these nodes are sorted again."""
     for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
         order[node["start"] : node["stop"]].sort()
     nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1

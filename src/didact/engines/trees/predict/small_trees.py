@@ -140,7 +140,7 @@ def code_tests(packed: Packed, inner: Array) -> tuple[Array, ...] | None:
 
 
 def number_runs(sides: list[Sides], places: list[Array], column: Array) -> tuple[Array, Array, Array]:
-    """The tests as far as they are about codes, runs and tables; a column's tests stand at its places."""
+    """The tests with their codes, runs and tables filled in; a column's tests stand at its places."""
     widest = max((side.missing for side in sides), default=0)
     tests, n_runs, n_tables = np.zeros((len(column), 5), np.uint32), 0, 0
     runs, tables = [np.empty((0, 2), np.int64)], [np.empty((0, widest + 1), np.uint8)]

@@ -156,7 +156,7 @@ class Heaps(NamedTuple):
 
 
 def search_order(bins: Bins) -> Heaps:
-    """The thresholds as `bin_codes` looks through them."""
+    """The thresholds in the order in which `bin_codes` searches them."""
     found = Heaps(np.full(bins.thresholds.shape, np.inf), np.empty(len(bins.n_bins), np.int64))
     make_heaps(bins.thresholds, np.where(bins.categorical, 1, bins.n_bins), *found)
     return found

@@ -60,7 +60,7 @@ class Bundle:
 
 
 def unbundled(codes: Array, first: Array) -> Bundles:
-    """Every column for itself."""
+    """Every column counted by itself, without bundles."""
     return Bundles(np.ascontiguousarray(codes), first.astype(np.uint64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
 
