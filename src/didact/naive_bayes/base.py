@@ -63,9 +63,10 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         first = known is None or not hasattr(self, "classes_")
         rows = self._rows(X, y, sample_weight, target="labels", reset=first,
                          categories=getattr(self, "categorical_features", None))  # fmt: skip
-        if not first and getattr(self, "categories_", None) is not None:
+        categories = getattr(self, "categories_", None)
+        if not first and categories is not None:
             for block in blocks_of(X):
-                self.categories_.refuse_new(block)
+                categories.refuse_new(block)
         S = self._statistic(rows, first)
         known = S.labels if known is None else known
         strange = np.setdiff1d(S.labels, known)
