@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import time
@@ -166,6 +167,19 @@ def test_public_names_have_a_docstring_with_an_example(name):
         return  # a command and an error are no examples to run
     assert ">>> " in doc, f"{name} has no runnable example"
     assert doctest.DocTestParser().get_examples(doc)
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_pages_for_developers_name_files_that_exist(page):
+    named = re.findall(r"`((?:src|tests|docs|benchmarks)/[\w/.-]*)`", (CHECKOUT / page).read_text(encoding="utf-8"))
+    assert named
+    assert [name for name in named if not (CHECKOUT / name).exists()] == []
+
+
+def test_the_page_of_the_architecture_has_every_room():
+    named = re.findall(r"`([\w/]+)`", (CHECKOUT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    rooms = [folder for layer in ("core", "parts", "engines") for folder in (ROOT / layer).glob("*/__init__.py")]
+    assert {room.parent.name for room in rooms} <= {name.rpartition("/")[2] for name in named}
 
 
 def test_there_are_public_names():

@@ -354,7 +354,7 @@ def test_class_weights():
 
 def test_sentences_for_what_cannot_be():
     X, y = labels(60)
-    with pytest.raises(ValueError, match="needs `classes`"):
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
         SGDClassifier().partial_fit(X, y)
     with pytest.raises(ValueError, match="not among the classes"):
         SGDClassifier().partial_fit(X, y, classes=[0, 2])

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from didact.core.errors import InputError
+from didact.core.errors import InputError, ParameterError
 from didact.linear_model import LogisticRegression, Ridge
 from didact.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier, code_matrix
 from didact.multiclass.output_code import LOSSES, distances
@@ -179,14 +179,14 @@ def test_pairs_that_cannot_go_on_say_why():
     X, y = load_iris(return_X_y=True)
     assert not hasattr(OneVsOneClassifier(), "partial_fit")
     model = OneVsOneClassifier(GaussianNB())
-    with pytest.raises(InputError, match="needs `classes`"):
+    with pytest.raises(ParameterError, match="classes must be passed on the first call"):
         model.partial_fit(X, y)
     with pytest.raises(InputError, match="at least 2 classes"):
         model.partial_fit(X, y, classes=[1])
     with pytest.raises(InputError, match="label 2, which is none"):
         model.partial_fit(X, y, classes=[0, 1])
     model = OneVsOneClassifier(GaussianNB()).partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(InputError, match="not the same"):
+    with pytest.raises(ParameterError, match="not the same as on last call"):
         model.partial_fit(X, y, classes=[0, 1, 3])
     with pytest.raises(ValueError, match="3 features"):
         model.partial_fit(X[:, :3], y)

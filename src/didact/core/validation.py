@@ -20,13 +20,14 @@ from sklearn.utils.validation import (
 
 from didact.core.backend import is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
-from didact.core.errors import InputError, WrongType
+from didact.core.errors import InputError, ParameterError, WrongType
 from didact.core.frames import column_names, plain, table
 from didact.core.overflow import too_large
 from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import Block, refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 from didact.core.threads import parallel_parts
+from didact.core.typing import Array
 
 FLOATS = [np.float64, np.float32]
 SQUARES, SUMS = 1e150, 1e300  # largest targets whose sums of squares, or sums, stay finite for 1e8 rows
@@ -217,6 +218,17 @@ def _check_target(y: Any) -> None:
             f"y is one column whose entries are arrays or lists (in row {row}): several targets need a two-dimensional "
             "y of shape (n_samples, n_targets), for example np.stack(y)."
         )
+
+
+def all_classes(model: Any, classes: Any) -> Array:
+    """All labels that calls of partial_fit may bring: the first call names them, others may repeat them."""
+    known = vars(model).get("classes_")
+    if classes is None and known is None:
+        raise ParameterError("classes must be passed on the first call to partial_fit: all labels that will ever come.")
+    found = known if classes is None else np.unique(np.asarray(classes))
+    if known is not None and not np.array_equal(found, known):
+        raise ParameterError(f"`classes={found}` is not the same as on last call to partial_fit, was: {known}.")
+    return found
 
 
 def refuse_text(X: Any, by_category: bool = False) -> None:

@@ -144,14 +144,14 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BayesDecision":
         """Fit the classifier to rows X with labels y, and tune thresholds if asked for; sample_weight counts rows."""
         base, raw = self._base(), as_it_is(self._base(), X)
-        columns = raw_columns(X, y, sample_weight) if raw else self._training(X, y, sample_weight, target="labels")
+        X, y, w = raw_columns(X, y, sample_weight) if raw else self._training(X, y, sample_weight, target="labels")
         params = self._routed(fit_params)
         if isinstance(base, FrozenEstimator):
-            self._set_rule(base.fit(*columns[:2]))
+            self._set_rule(base.fit(X, y))
         else:
-            self._coded(columns[1])
-            self._set_rule(fit_model(clone(base), *columns, params))
-        return self._tune(base, columns, params)
+            self._coded(y)
+            self._set_rule(fit_model(clone(base), X, y, w, params))
+        return self._tune(base, (X, y, w), params)
 
     def _set_rule(self, model: Any) -> "BayesDecision":
         """Attributes that follow from the classifier and the parameters."""
@@ -167,7 +167,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
             self._check_thresholds(names)
         return self
 
-    def _tune(self, base: Any, columns: tuple[Any, ...], params: dict[str, Any]) -> "BayesDecision":
+    def _tune(self, base: Any, columns: tuple[Any, Any, Any], params: dict[str, Any]) -> "BayesDecision":
         if isinstance(self.thresholds, str):
             P, codes, w = held_out_probabilities(base, self.estimator_, self.cv, *columns, params)
             self.thresholds_ = tune(P, codes, w, self.loss_)

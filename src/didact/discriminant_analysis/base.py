@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, clone
 from didact.core.errors import InputError, NotCovered, ParameterError, Singular
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import attr
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
@@ -55,7 +55,7 @@ class _Discriminant(ClassifierMixin, Estimator):
         """Means and scatter of the classes that have weight, full or tied: a `WideScatter` for fewer rows than
         columns, else `Components`; where values are missing by EM, with a shared covariance or with one each."""
         wide = wide_scatter(rows) if getattr(self, "covariance_estimator", None) is None else None
-        whole = row_components(rows, shape) if wide is None else wide
+        whole: Any = row_components(rows, shape) if wide is None else wide
         self.classes_ = whole.labels if wide is None else rows.reduce(label_counts).values
         S = whole.seen()
         if len(S.labels) < 2:
@@ -94,7 +94,9 @@ class _Discriminant(ClassifierMixin, Estimator):
             return found
         source = np.zeros(len(self.classes_), np.intp)
         source[place] = np.arange(len(place))
-        wide = {k: [found[k][i] for i in source] for k in names if k in found and len(found[k]) == len(place)}
+        wide: dict[str, Any] = {
+            k: [found[k][i] for i in source] for k in names if k in found and len(found[k]) == len(place)
+        }
         wide = {k: np.stack(v) if isinstance(found[k], np.ndarray) else v for k, v in wide.items()}
         unseen = np.setdiff1d(np.arange(len(source)), place)
         wide["means_"][unseen] = S.weight @ S.mean / S.weight.sum()
@@ -164,9 +166,8 @@ def singular(label: Any, cure: str) -> Singular:
 
 def estimated_covariances(estimator: Any, rows: Rows, S: Components) -> tuple[list[Array], Array]:
     """The covariance of each class and of all rows, by a user's estimator with `fit` and `covariance_`."""
-    if not isinstance(rows, MemoryRows):
-        raise InputError("A covariance_estimator needs all rows in memory: leave it out, or use shrinkage.")
-    X, y, w = rows.columns[:3]
+    why = "A covariance_estimator needs all rows in memory: leave it out, or use shrinkage."
+    X, y, w = rows.require_memory(why).columns[:3]
     if w is not None or np.isnan(X).any():
         raise InputError("A covariance_estimator takes neither sample_weight nor missing values.")
 

@@ -160,11 +160,11 @@ class GaussianClassifier(_Density):
             if self._form.shape == "matrix":
                 shape = "tied" if self._form.shared else "full"
                 S = self._statistic(rows, shape, self._form.shared, self.tol, progress)
-                vars(self).update(self._attributes(rows, S))
+                self.__dict__.update(self._attributes(rows, S))
             else:
                 self.n_iter_ = 1
                 self.classes_, M = class_variances(rows)
-                vars(self).update(self._diagonal_attributes(rows, M))
+                self.__dict__.update(self._diagonal_attributes(rows, M))
         return self
 
     def _check_parameters(self) -> None:
@@ -233,7 +233,7 @@ class GaussianClassifier(_Density):
         """The distribution of the rows of a class."""
         check_is_fitted(self)
         (k,) = np.flatnonzero(self.classes_ == label)
-        C = np.asarray(self.covariance_[min(k, len(self.covariance_) - 1)], np.float64)
+        C = np.asarray(self.covariance_[min(int(k), len(self.covariance_) - 1)], np.float64)
         return MultivariateGaussian(self.means_[k], C if C.ndim == 2 else np.diag(C))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:

@@ -154,7 +154,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         with FitProgress(self, self.max_iter, **steps) as progress:
             shape = "full" if weighed or self.shrinkage == "auto" else "tied"
             S = self._statistic(rows, shape, True, EM_TOL, progress)
-            vars(self).update(self._attributes(rows, S))
+            self.__dict__.update(self._attributes(rows, S))
         return self
 
     def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:

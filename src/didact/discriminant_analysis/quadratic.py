@@ -111,7 +111,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
             S = self._statistic(rows, "full", False, EM_TOL, progress)
-            vars(self).update(self._attributes(rows, S))
+            self.__dict__.update(self._attributes(rows, S))
         return self
 
     def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:

@@ -133,13 +133,13 @@ class _Bagging(OfLearners, OfModels, Estimator):
         have = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
         check_additions(self.n_estimators, have)
         old = self._seeds[:have] if have else np.empty(0, np.uint32)
-        self._seeds = np.append(old, seed_sequence(self.random_state).generate_state(self.n_estimators)[have:])
+        self._seeds: Array = np.append(old, seed_sequence(self.random_state).generate_state(self.n_estimators)[have:])
         draws = [self._draw(seed) for seed in self._seeds[have:]]
         with FitProgress(self, X=X, y=y):
             new = fit_each(lambda found: fit_draw(base, X, y, found, params, self._pairwise), draws)
         self.estimators_ = [*(self.estimators_[:have] if have else []), *(model for model, _ in new)]
         features = self.estimators_features_[:have] if have else []
-        self.estimators_features_ = [*features, *(columns for _, columns in new)]
+        self.estimators_features_: list[Array] = [*features, *(columns for _, columns in new)]
 
     def _plan(self, X: Any, w: Any) -> None:
         n, p = X.shape
@@ -167,7 +167,8 @@ class _Bagging(OfLearners, OfModels, Estimator):
         self._weights = w
 
     def _draw(self, seed: int) -> tuple[Array, Array, Any]:
-        return draw(int(seed), *self._draws, self._weights)
+        n, p, rows, columns, bootstrap, bootstrap_features = self._draws
+        return draw(int(seed), n, p, rows, columns, bootstrap, bootstrap_features, self._weights)
 
     @property
     def estimators_samples_(self) -> list[Array]:

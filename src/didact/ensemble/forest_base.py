@@ -204,9 +204,9 @@ class _Forest(Estimator):
         seeds = [int(s) for s in seed_sequence(self.random_state).generate_state(self.n_estimators, np.uint64)]
         with FitProgress(self, self.n_estimators - have, X=X, y=y) as progress:
             new = grow_forest(recipe, seeds[have:], lambda k: progress.report(have + k))
-        self.trees_ = [*self.trees_[:have], *new] if have else new
+        self.trees_: list[Tree] = [*self.trees_[:have], *new] if have else new
         old = self._seeds[:have] if have else []
-        self._seeds = [*old, *seeds[have : have + len(new)]]
+        self._seeds: list[int] = [*old, *seeds[have : have + len(new)]]
 
     @property
     def _pack(self) -> Any:

@@ -42,7 +42,8 @@ from didact.engines.trees.boosting.spread_rows import SpreadRows, Statistics, fi
 from didact.engines.trees.growers.blocks import coded_rows, learn_bins_rows
 from didact.engines.trees.growers.passes import Collection
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.predict.packed import Packed, predict_sum
+from didact.engines.trees.predict.packed import predict_sum
+from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.predict.small_trees import Trees
 from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.tree import Tree
@@ -204,7 +205,8 @@ class _Boosting(Estimator):
 
     def _booster(self, task: Task) -> tuple[Booster, Any, Packed | None]:
         """What grows the ensemble on rows in memory, the rows that are watched, and the trees of the last fit."""
-        X, y, w, held = self._hold_out(*task.data, task.strata, task.held)
+        X, y, w = task.data
+        X, y, w, held = self._hold_out(X, y, w, task.strata, task.held)
         objective = Objective(task.loss, y, w, task.outputs)
         state = self._continued(objective)
         if state is None:
@@ -261,16 +263,16 @@ class _Boosting(Estimator):
                     break
                 if history is not None and history.stops(trees, self.n_iter_no_change, self.tol):
                     break
-        vars(self).update(attributes(trees))
+        self.__dict__.update(attributes(trees))
         self.train_score_ = np.array([] if history is None else history.train)
         self.validation_score_ = np.array([] if history is None else history.held_out)
 
     def _history(self, booster: Any, held: Any, state: Packed | None) -> ScoreHistory:
         """The scores that early stopping watches."""
         raw = None if held is None else raw_scores(held[0], state, self._start).T.copy()
-        before = [[], []] if state is None else [self.train_score_.tolist(), self.validation_score_.tolist()]
+        train, held_out = ([], []) if state is None else (self.train_score_.tolist(), self.validation_score_.tolist())
         scorer = None if self.scoring == "loss" else partial(self._scored, check_scoring(self, self.scoring), state)
-        return ScoreHistory(booster, held, raw, scorer, *before, self._seed)
+        return ScoreHistory(booster, held, raw, scorer, train, held_out, self._seed)
 
     def _scored(
         self, scorer: Any, state: Packed | None, rows: tuple[Any, Any, Any], raw: Array, trees: list[Tree]
@@ -338,11 +340,8 @@ class _Boosting(Estimator):
             bins, n = learn_bins_rows(rows, self.max_bins, self._counts())
             every = self._target == "labels"  # a class stays one though its rows have no weight
             large = n * rows.n_features * bins.dtype.itemsize > GATHERED
-            if (
-                large
-                and isinstance(rows, ClusterRows)
-                and Collection(rows, bins, n).fits(self._limits(len(bins.n_bins)), 2)
-            ):
+            fits = Collection(rows, bins, n).fits(self._limits(len(bins.n_bins)), 2)
+            if large and isinstance(rows, ClusterRows) and fits:
                 return SpreadRows(rows, bins, every)
             return coded_rows(rows, bins, every)
         X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
@@ -385,10 +384,9 @@ class _Boosting(Estimator):
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""
         check_is_fitted(self)
-        rows = self._rows(X, target="none", reset=False)
-        if not isinstance(rows, MemoryRows):
-            raise InputError("Staged predictions need all rows in memory.")
-        X, K = to_numpy(rows.X) if is_tensor(rows.X) else rows.X, self.n_trees_per_iteration_
+        why = "Staged predictions need all rows in memory."
+        X = self._rows(X, target="none", reset=False).require_memory(why).X
+        X, K = to_numpy(X) if is_tensor(X) else X, self.n_trees_per_iteration_
         out = np.empty((X.shape[0], K))
         out[:] = self._start
         for first in range(0, len(self._packed.roots), K):

@@ -31,7 +31,7 @@ def interaction_groups(given: Any, p: int, names: list[str]) -> list[list[int]] 
         raise ParameterError(f"Interaction constraints must be a sequence of tuples or lists, got: {given!r}.")
     groups = [[names.index(f) if isinstance(f, str) and f in names else f for f in group] for group in given]
     for f in (f for group in groups for f in group):
-        if not isinstance(f, Integral) or not 0 <= f < p:
+        if not isinstance(f, Integral) or not 0 <= int(f) < p:
             raise ParameterError(
                 f"Interaction constraints must consist of integer indices in [0, n_features - 1] = [0, {p - 1}], "
                 f"specifying the position of features, or of names of columns, got {f!r}."

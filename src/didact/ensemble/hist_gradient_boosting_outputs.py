@@ -6,7 +6,8 @@ import numpy as np
 
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster import raw_predictions
-from didact.engines.trees.predict.packed import Packed, join_packs, pack
+from didact.engines.trees.predict.packed import join_packs, pack
+from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.predict.small_trees import Trees
 from didact.engines.trees.tree import Tree
 
@@ -25,7 +26,7 @@ def raw_scores(X: Any, packed: Packed | None, start: Array) -> Array:
 
 def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
     """What `fn`, one of the functions below, makes of the raw scores of rows X."""
-    return fn(raw_predictions(X, trees, start), *how)  # type: ignore[no-any-return]
+    return fn(raw_predictions(X, trees, start), *how)
 
 
 def targets(raw: Array, loss: Any) -> Array:

@@ -16,12 +16,13 @@ from didact.core.typing import Array
 class TestResult(NamedTuple):
     """A test statistic, χ² (df_residual is infinite) or F, with its p-value."""
 
-    __test__ = False  # no test case, whatever pytest makes of the name
-
     statistic: float
     p_value: float
     df: float
     df_residual: float = np.inf
+
+
+TestResult.__test__ = False  # type: ignore[attr-defined]  # no test case, whatever pytest makes of the name
 
 
 def f_result(F: float, df: float, df_residual: float) -> TestResult:

@@ -66,7 +66,7 @@ class Terms(NamedTuple):
     y: Array
     eta: Array
     mu: Array
-    count: Array  # f: equal observations
+    count: Array  # type: ignore[assignment]  # f: equal observations
     size: Array  # a: trials of each
     g: Array  # derivative of the loss in η
     h: Array  # its expected curvature
@@ -241,7 +241,7 @@ def group_scores(block: Block, point: Point, centre: Array, root: Array) -> Grou
     return sum_by(to_numpy(groups), t.count[:, None] * np.column_stack([np.ones(len(S)), S]))
 
 
-def residuals(t: Terms, family: Any, kind: str, leverage: Array | None, dispersion: float, left_out: Any) -> Array:
+def residuals(t: Terms, family: Any, kind: str, leverage: Any, dispersion: float, left_out: Any) -> Array:
     """Residuals of a kind; `left_out` is (deviance, df) where the dispersion is to be estimated without the row."""
     if kind == "response":
         return t.y - t.mu

@@ -150,7 +150,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     def _check(self) -> None:
         if self.degree > 2:
             raise ParameterError(f"degree is 0, 1 or 2, not {self.degree!r}.")
-        if isinstance(self.span, Real) and not isinstance(self.span, Integral) and self.span > 1:
+        if isinstance(self.span, Real) and not isinstance(self.span, Integral) and float(self.span) > 1:
             raise ParameterError(f"span is a share of the rows up to 1, or a whole number of rows, not {self.span!r}.")
 
     def _robust(self, points: LocalPoints, rule: LocalRule, done: int, report: Any) -> LocalPoints:
@@ -190,7 +190,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         fixed = self.bandwidth is not None
         if self.grid is not None:
             grid = list(self.grid)
-            good = all(isinstance(g, Real) and g > 0 and (fixed or isinstance(g, Integral) or g <= 1) for g in grid)
+            good = all(
+                isinstance(g, Real) and float(g) > 0 and (fixed or isinstance(g, Integral) or g <= 1) for g in grid
+            )
             if not grid or not good:
                 raise ParameterError("grid is a list of bandwidths above 0, or of spans: shares up to 1, or numbers.")
             return grid

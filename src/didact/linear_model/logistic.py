@@ -89,7 +89,27 @@ def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     return probabilities(decision(X, coef, intercept)) if found is None else found
 
 
-class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
+class LogisticAnswers:
+    """Scores, labels and probabilities of a fitted logistic model."""
+
+    def decision_function(self: Any, X: Any) -> Any:
+        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
+
+    def predict(self: Any, X: Any) -> Any:
+        """The most probable label of each row."""
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+
+    def predict_proba(self: Any, X: Any) -> Any:
+        """Probabilities of the classes (n, K), in the order of classes_."""
+        return self._after_fit()._map_rows(X, predict_probabilities, self.coef_, self.intercept_)
+
+    def predict_log_proba(self: Any, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes."""
+        return self._after_fit()._map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
+
+
+class LogisticRegression(LogisticAnswers, SparseCoefficients, ClassifierMixin, Estimator):
     r"""Logistic regression for two classes, softmax regression for more.
 
     .. math:: \min_{w, b}\; C\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \tfrac{1-\rho}{2}\|w\|_2^2 + \rho\|w\|_1
@@ -205,18 +225,6 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
                 "without bound; the fit stopped at tol. Set C to a finite number.",
             )
 
-    def decision_function(self, X: Any) -> Any:
-        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
-
-    def predict(self, X: Any) -> Any:
-        """The most probable label of each row."""
-        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes (n, K), in the order of classes_."""
-        return self._after_fit()._map_rows(X, predict_probabilities, self.coef_, self.intercept_)
-
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
         """Standard errors, tests and intervals of a fit with C=inf, from the rows of the fit: an `Inference`."""
@@ -225,10 +233,6 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
             raise InputError("The coefficients are in a sparse matrix: call densify() before inference().")
         data, prepare = (X, y, sample_weight, None), (encode, self.classes_, None)
         return infer_classes(self, data, prepare, covariance, groups, dispersion)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the probabilities of the classes."""
-        return self._after_fit()._map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
 
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:

@@ -28,9 +28,8 @@ from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import table_of
-from didact.engines.linear.scores import decision, predict_labels
 from didact.linear_model.infer import no_inference
-from didact.linear_model.logistic import LogisticRegression, build, predict_log_probabilities, predict_probabilities
+from didact.linear_model.logistic import LogisticAnswers, LogisticRegression, build
 from didact.linear_model.logistic_penalty import USE_SEVERAL, penalty_param, shares_to_try
 from didact.linear_model.regularization_path import (
     CALLBACKS,
@@ -80,7 +79,7 @@ def legacy(model: Any) -> dict[str, Any]:
     }
 
 
-class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
+class LogisticRegressionCV(LogisticAnswers, SparseCoefficients, ClassifierMixin, _PathCV):
     r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
 
     .. math:: (\hat C, \hat\rho) = \arg\max_{C, \rho}\;\frac1F\sum_f \mathrm{score}_f\big(w_f(C, \rho)\big)
@@ -264,20 +263,4 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         asked = self._score_params(sample_weight, score_params)
         return score(self._scorer(), self, X, y, sample_weight, **asked)
 
-    def decision_function(self, X: Any) -> Any:
-        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
-
     inference = no_inference("LogisticRegression(C=inf)")
-
-    def predict(self, X: Any) -> Any:
-        """The most probable label of each row."""
-        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes (n, K), in the order of classes_."""
-        return self._after_fit()._map_rows(X, predict_probabilities, self.coef_, self.intercept_)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the probabilities of the classes."""
-        return self._after_fit()._map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)

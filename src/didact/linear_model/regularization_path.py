@@ -182,8 +182,9 @@ def numbers(values: Any, name: str, low: float, high: float = np.inf, above: boo
         here = f"{name}[{k}]" if np.ndim(values) else name
         if not isinstance(value, Real):
             raise TypeError(f"{here} must be an instance of float, not {type(value).__name__}.")
-        if not (value > low if above else value >= low):
+        number = float(value)
+        if not (number > low if above else number >= low):
             raise ParameterError(f"{here} == {value}, must be {'>' if above else '>='} {float(low)}.")
-        if not value <= high:
+        if not number <= high:
             raise ParameterError(f"{here} == {value}, must be <= {float(high)}.")
     return np.atleast_1d(np.asarray(values, np.float64))

@@ -128,6 +128,15 @@ class _SGD(Estimator):
             averaged_from=float(self.average) if self.average else math.inf, shuffle=self.shuffle,
         )  # fmt: skip
 
+    def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
+        """The attributes that these weights make."""
+        raise NotImplementedError
+
+    def _store(self, weights: Weights, rows: Rows) -> None:
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
+
     def _report(self, result: Result) -> None:
         if self.tol is None and result.status == "iteration limit":  # that many passes is what was asked for
             self.n_iter_ = result.n_iter

@@ -14,8 +14,7 @@ from didact.core.typing import Array
 from didact.engines.linear.objective import parted
 from didact.engines.linear.scores import decision, predict_labels
 from didact.engines.stochastic.sgd import Weights
-from didact.engines.stochastic.sgd_loops import TIME
-from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
+from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 
 
@@ -129,11 +128,6 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
         coef, intercept = parted(weights.table(), float_type(rows))
         return {"coef_": coef, "intercept_": intercept, "classes_": self.classes_}
-
-    def _store(self, weights: Weights, rows: Rows) -> None:
-        self.__dict__.update(
-            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
-        )
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the second class (n,), or of each class against the rest (n, K)."""

@@ -7,6 +7,7 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.core.validation import all_classes
 from didact.linear_model.sgd_base import Seen, refuse_early_stopping, seen
 from didact.parts.statistics.counts import Counts, label_codes, weigh_classes
 
@@ -51,19 +52,8 @@ def labelled_part(model: Any, rows: Rows, classes: Any) -> Rows:
             "of the full training set target to properly estimate the class frequency distributions. Pass the "
             "resulting weights as the class_weight parameter."
         )
-    model.classes_ = _all_classes(model, classes)
+    model.classes_ = all_classes(model, classes)
     if len(model.classes_) < 2:
         raise InputError(f"{type(model).__name__} needs at least 2 classes, but classes names one class.")
     factors = weigh_classes(model.class_weight, Counts(model.classes_, np.ones(len(model.classes_))))
     return rows.prepared(encode, model.classes_, factors)
-
-
-def _all_classes(model: Any, classes: Any) -> Array:
-    if classes is None:
-        if not hasattr(model, "classes_"):
-            raise InputError("The first call of partial_fit needs `classes`: all labels that will ever come.")
-        return model.classes_
-    classes = np.unique(np.asarray(classes))
-    if hasattr(model, "classes_") and not np.array_equal(classes, model.classes_):
-        raise InputError(f"`classes={classes}` is not the same as on the last call to partial_fit: {model.classes_}.")
-    return classes

@@ -13,14 +13,12 @@ from didact.core.sparse_coef import SparseCoefficients
 from didact.core.threads import parallel_values
 from didact.engines.linear.objective import parted
 from didact.engines.stochastic.sgd import Weights
-from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sgd_base import (
     _SGD,
     ORDER_MATTERS,
     RATES,
     RATES_IN_WORDS,
-    kept_state,
     learn_once,
     resume,
     seen,
@@ -82,10 +80,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
 
     loss: Any = param(
         "squared_error",
-        [
-            one_of("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
-            Loss,
-        ],
+        [one_of(*NAMES), Loss],
         "Loss ℓ: a name, or a loss of didact.parts; absolute, Huber and ε-insensitive ones resist outliers.",
     )
     learning_rate: str = param(
@@ -124,11 +119,6 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
         coef, intercept = parted(weights.table(), float_type(rows))
         return {"coef_": coef[0], "intercept_": intercept}
-
-    def _store(self, weights: Weights, rows: Rows) -> None:
-        self.__dict__.update(
-            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
-        )
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

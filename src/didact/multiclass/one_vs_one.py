@@ -19,6 +19,7 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params
 from didact.core.parameters import attr, has, none, one_of, param
 from didact.core.typing import Array
+from didact.core.validation import all_classes
 from didact.engines.linear.scores import labels_of_scores
 from didact.linear_model import LogisticRegression
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
@@ -113,9 +114,10 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **fit_params: Any
     ) -> "OneVsOneClassifier":
         """Go on with rows X of labels y; `classes` are all labels that will come, needed in the first call."""
-        first = self._begins(classes)
+        first, known = "classes_" not in vars(self), all_classes(self, classes)
+        if len(known) < 2:
+            raise InputError("OneVsOneClassifier needs at least 2 classes, but `classes` has one.")
         X, y, w = self._training(X, y, sample_weight, target="labels", reset=first)
-        known = np.unique(classes) if first else self.classes_
         strange = ~np.isin(y, known)
         if strange.any():
             raise InputError(f"y has the label {y[strange].tolist()[0]!r}, which is none of `classes`.")
@@ -134,17 +136,6 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
         self.estimators_ = fit_each(go_on, zip(models, pairs, strict=True))
         self.classes_, self.n_classes_, self.pairwise_indices_ = known, len(known), None
         return self
-
-    def _begins(self, classes: Any) -> bool:
-        """Whether this is the first call of partial_fit."""
-        known = vars(self).get("classes_")
-        if known is None and classes is None:
-            raise InputError("The first call of partial_fit needs `classes`: all labels that will ever come.")
-        if known is None and len(np.unique(classes)) < 2:
-            raise InputError("OneVsOneClassifier needs at least 2 classes, but `classes` has one.")
-        if known is not None and classes is not None and not np.array_equal(known, np.unique(classes)):
-            raise InputError(f"`classes={classes}` is not the same as on the last call to partial_fit: {known}.")
-        return known is None
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""

@@ -14,12 +14,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Rows, blocks_of
 from didact.core.typing import Array
+from didact.core.validation import all_classes
 from didact.engines.components.posterior import class_priors, class_scores, log_posterior, most_probable, posterior
 
 COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."
@@ -55,16 +56,17 @@ class _NaiveBayes(ClassifierMixin, Estimator):
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows; the first call names all `classes`."""
-        return self._update(X, y, sample_weight, _known_classes(self, classes))
+        return self._update(X, y, sample_weight, all_classes(self, classes))
 
     def _update(self, X: Any, y: Any, sample_weight: Any, known: Array | None) -> Any:
         """Learn from rows, beside those seen before if all labels are known."""
         first = known is None or not hasattr(self, "classes_")
         rows = self._rows(X, y, sample_weight, target="labels", reset=first,
                          categories=getattr(self, "categorical_features", None))  # fmt: skip
-        if not first and getattr(self, "categories_", None) is not None:
+        categories = getattr(self, "categories_", None)
+        if not first and categories is not None:
             for block in blocks_of(X):
-                self.categories_.refuse_new(block)
+                categories.refuse_new(block)
         S = self._statistic(rows, first)
         known = S.labels if known is None else known
         strange = np.setdiff1d(S.labels, known)
@@ -110,14 +112,3 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         codes = rng.choice(len(self.classes_), size=n_samples, p=prior / prior.sum())
         X, known = self._draw_rows(codes, rng), getattr(self, "categories_", None)
         return X if known is None else known.decode(X), self.classes_[codes]
-
-
-def _known_classes(model: Any, classes: Any) -> Array:
-    if classes is None:
-        if not hasattr(model, "classes_"):
-            raise ParameterError("classes must be passed on the first call to partial_fit.")
-        return model.classes_
-    classes = np.unique(np.asarray(classes))
-    if hasattr(model, "classes_") and not np.array_equal(classes, model.classes_):
-        raise ParameterError(f"`classes={classes}` is not the same as on last call to partial_fit: {model.classes_}.")
-    return classes

@@ -1,13 +1,13 @@
 """Classifiers by the votes of neighbours: the k nearest rows, or all rows within a radius."""
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least_or_infinite, attr, none, param, whole
+from didact.core.parameters import Attribute, array_like, at_least_or_infinite, attr, none, param, whole
 from didact.core.typing import Array
 from didact.neighbors.base import (
     LONELY,
@@ -24,7 +24,7 @@ from didact.neighbors.neighborhoods import class_labels, class_shares
 class ClassAnswers:
     """Fitting labels and predicting by votes, for both classifiers."""
 
-    _attrs = [
+    _attrs: ClassVar[list[Attribute]] = [
         attr("classes_", "(n_classes,) or list of these", "Labels, sorted; a list if there are several outputs."),
         attr("outputs_2d_", "bool", "Whether y had several columns."),
     ]
@@ -39,7 +39,7 @@ class ClassAnswers:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags

@@ -75,7 +75,7 @@ class Axes(NamedTuple):
 
     first: Array
     width: Array
-    count: Array
+    count: Array  # type: ignore[assignment]
 
     def edges(self) -> list[Array]:
         """The edges of each column."""
@@ -145,7 +145,7 @@ def count(block: Block, unit: float, *axes: Axes) -> Cells:
     return Cells(*(tuple(part) for part in zip(*pairs, strict=True)))
 
 
-def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
+def rule_width(name: str, E: Extent, iqr: Any) -> Array:
     """Bin widths by a rule; a constant column gets one bin of width 1."""
     span, D, n = E.high - E.low, len(E.low), E.rows
     if name == "sturges":

@@ -58,7 +58,7 @@ class Ready(NamedTuple):
     F: Array
     h: float
     points: Points | None
-    shapes: tuple[Array, Array, Array] | None  # rows, weights over volumes, triangles: a covariance for each row
+    shapes: Any  # rows, weights over volumes, triangles: a covariance for each row
     log_unit: float  # subtracted from the logarithm of a sum of windows
     total: float
     metric: tuple[Any, Array, Array] | None = None  # the distance, rows and weights, if it is not the Euclidean one
@@ -71,7 +71,8 @@ def log_density(X: Any, ready: Ready, rtol: float, atol: float) -> Any:
         logs = log_metric_sums(ready.window, *ready.metric, Q, scales)[0] - ready.log_unit
         return like(logs.astype(float_type(X)), X)
     if ready.points is None:
-        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)
+        rows, weights, triangles = ready.shapes
+        sums = shaped_sums(ready.window, rows, weights, triangles, Q, scales)
     else:
         allowed = atol * math.exp(min(ready.log_unit, 700.0))
         sums = kernel_sums(ready.window, ready.points, Q, scales, rtol, allowed)
@@ -316,7 +317,7 @@ class KernelDensity(DensityMixin, Estimator):
         drawn = metric_offsets(WINDOWS[self.kernel], noun, rng, n_samples, D)
         offsets = drawn * (h * self.widths_[chosen])[:, None]
         if self.shape == "local":
-            A = self._ready.shapes[2][chosen]  # type: ignore[index]
+            A = self._ready.shapes[2][chosen]
             offsets = np.linalg.solve(A, offsets[:, :, None])[:, :, 0]
         moved = offsets * F if F.ndim == 1 else offsets @ F.T
         return (self.X_fit_[chosen] + moved).astype(self.X_fit_.dtype)

@@ -33,7 +33,7 @@ class MeanAnswers:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 

@@ -1,9 +1,9 @@
 """Penalties on coefficients: value, proximal operator and violation of optimality, separable in the coefficients, O(p).
 
-`prox(v, step)` is argmin_u (u − v)²/(2·step) + penalty(u), and `prox1` its scalar form for compiled loops. Given the
-gradient of a smooth loss at w, `violation(w, grad)` is the distance of −grad from the penalty's subdifferential, which
-is zero exactly for the optimal coefficients. The caller leaves out the intercept. Reference for proximal operators:
-Parikh and Boyd, doi:10.1561/2400000003.
+`prox(v, step)` is argmin_u (u − v)²/(2·step) + penalty(u). Given the gradient of a smooth loss at w,
+`violation(w, grad)` is the distance of −grad from the penalty's subdifferential, which is zero exactly for the optimal
+coefficients. The caller leaves out the intercept. Reference for proximal operators: Parikh and Boyd,
+doi:10.1561/2400000003.
 """
 
 import math
@@ -31,10 +31,6 @@ class Penalty(Noun):
         """The distance of each −grad from the subdifferential at w."""
         raise NotImplementedError
 
-    def prox1(self, v: float, step: float) -> float:
-        """The proximal step of one coefficient."""
-        raise NotImplementedError
-
 
 def _check(alpha: float, l1_ratio: float = 0.0) -> None:
     require(alpha >= 0, f"A penalty's alpha must be at least 0, got {alpha!r}.")
@@ -55,7 +51,7 @@ def _l1_violation(w: AnyArray, grad: AnyArray, l1: float) -> AnyArray:
 class L2(Penalty, NamedTuple("L2", [("alpha", float)])):
     """Ridge: ½α‖w‖² (doi:10.1080/00401706.1970.10488634).
 
-    >>> L2(1.0).prox1(4.0, 1.0)
+    >>> L2(1.0).prox(4.0, 1.0)
     2.0
     """
 
@@ -78,16 +74,13 @@ class L2(Penalty, NamedTuple("L2", [("alpha", float)])):
         """|grad + αw|."""
         return namespace(w).abs(grad + self.alpha * w)
 
-    def prox1(self, v: float, step: float) -> float:
-        """v/(1 + step·α)."""
-        return v / (1.0 + step * self.alpha)
-
 
 class L1(Penalty, NamedTuple("L1", [("alpha", float)])):
     """Lasso: α‖w‖₁, which sets coefficients to exactly 0 (doi:10.1111/j.2517-6161.1996.tb02080.x).
 
-    >>> L1(1.0).prox1(4.0, 1.0), L1(1.0).prox1(-0.5, 1.0)
-    (3.0, 0.0)
+    >>> import numpy as np
+    >>> L1(1.0).prox(np.array([4.0, -0.5]), 1.0)
+    array([3., 0.])
     """
 
     __slots__ = ()
@@ -110,16 +103,13 @@ class L1(Penalty, NamedTuple("L1", [("alpha", float)])):
         """|grad + α·sign(w)|, or max(0, |grad| − α) where w = 0."""
         return _l1_violation(w, grad, self.alpha)
 
-    def prox1(self, v: float, step: float) -> float:
-        """Soft thresholding by step·α."""
-        return v - min(max(v, -step * self.alpha), step * self.alpha)
-
 
 class ElasticNet(Penalty, NamedTuple("ElasticNet", [("alpha", float), ("l1_ratio", float)])):
     """Lasso and ridge together: α·r‖w‖₁ + ½α(1 − r)‖w‖² with r = l1_ratio (doi:10.1111/j.1467-9868.2005.00503.x).
 
-    >>> ElasticNet(2.0, 0.5).prox1(5.0, 1.0)
-    2.0
+    >>> import numpy as np
+    >>> ElasticNet(2.0, 0.5).prox(np.array([5.0]), 1.0)
+    array([2.])
     """
 
     __slots__ = ()
@@ -143,11 +133,6 @@ class ElasticNet(Penalty, NamedTuple("ElasticNet", [("alpha", float), ("l1_ratio
         """The lasso's violation at grad + α(1 − r)w."""
         return _l1_violation(w, grad + self.alpha * (1.0 - self.l1_ratio) * w, self.alpha * self.l1_ratio)
 
-    def prox1(self, v: float, step: float) -> float:
-        """Soft thresholding, then shrinkage."""
-        threshold = step * self.alpha * self.l1_ratio
-        return (v - min(max(v, -threshold), threshold)) / (1.0 + step * self.alpha * (1.0 - self.l1_ratio))
-
 
 class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
     """Bridge: (α/p) Σ |w|^p with p ≥ 1; p = 1 is the lasso, p = 2 ridge (doi:10.1080/00401706.1993.10485033).
@@ -157,8 +142,9 @@ class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
     method from a point above the root decreases towards it: x ← (A + (q − 1)C·x^q)/(1 + qC·x^(q−1)), without
     cancellation.
 
-    >>> PNorm(1.0, 3.0).prox1(6.0, 1.0)
-    2.0
+    >>> import numpy as np
+    >>> PNorm(1.0, 3.0).prox(np.array([6.0]), 1.0)
+    array([2.])
     """
 
     __slots__ = ()
@@ -192,23 +178,6 @@ class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
         xp = namespace(w)
         return xp.abs(grad + self.alpha * xp.sign(w) * xp.abs(w) ** (self.p - 1.0))
 
-    def prox1(self, v: float, step: float) -> float:
-        """The root of u + step·α·sign(u)|u|^(p−1) = v."""
-        c, a = step * self.alpha, abs(v)
-        if self.p == 1.0 or c == 0.0 or a == 0.0:
-            return v - min(max(v, -c), c)
-        q = self.p - 1.0
-        if self.p < 2.0:
-            q, a, c = 1.0 / q, a / c, 1.0 / c
-        x = min(a, (a / c) ** (1.0 / q))
-        for _ in range(100):
-            t = c * x ** (q - 1.0)
-            lower = (a + (q - 1.0) * t * x) / (1.0 + q * t)
-            if lower >= x * (1.0 - 1e-15):
-                break
-            x = lower
-        return math.copysign(x**q if self.p < 2.0 else x, v)
-
 
 def _root(xp: Any, a: AnyArray, c: AnyArray, q: float) -> AnyArray:
     """The root x ≥ 0 of x + c·x^q = a for q ≥ 1, by Newton's method from above."""
@@ -221,40 +190,3 @@ def _root(xp: Any, a: AnyArray, c: AnyArray, q: float) -> AnyArray:
             break
         x = xp.minimum(lower, x)
     return x
-
-
-class NonNegative(Penalty, NamedTuple("NonNegative", [("alpha", float), ("l1_ratio", float)])):
-    """The constraint w ≥ 0: infinite for negative coefficients, and the elastic net (0 for alpha = 0) elsewhere.
-
-    >>> NonNegative().prox1(-3.0, 1.0), NonNegative().prox1(3.0, 1.0)
-    (0.0, 3.0)
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, alpha: float = 0.0, l1_ratio: float = 1.0) -> Self:
-        """Check the parameters."""
-        _check(alpha, l1_ratio)
-        return super().__new__(cls, float(alpha), float(l1_ratio))
-
-    def value(self, w: AnyArray) -> AnyArray:
-        """The elastic net's value, or infinity."""
-        xp = namespace(w)
-        net = ElasticNet(self.alpha, self.l1_ratio).value(w)
-        return xp.where(xp.any(w < 0), math.inf, net)
-
-    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
-        """The elastic net's step, or 0 if that is negative."""
-        return namespace(v).clip(ElasticNet(self.alpha, self.l1_ratio).prox(v, step), 0.0, None)
-
-    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
-        """|slope| where w > 0, its negative part where w = 0, infinity where w < 0."""
-        xp = namespace(w)
-        slope = grad + self.alpha * (self.l1_ratio + (1.0 - self.l1_ratio) * w)
-        at_border = xp.where(w == 0, xp.clip(-slope, 0.0, None), math.inf)
-        return xp.where(w > 0, xp.abs(slope), at_border)
-
-    def prox1(self, v: float, step: float) -> float:
-        """The elastic net's step, or 0 if that is negative."""
-        shrunk = max(v - step * self.alpha * self.l1_ratio, 0.0)
-        return shrunk / (1.0 + step * self.alpha * (1.0 - self.l1_ratio))

@@ -17,7 +17,7 @@ class _Marks(NamedTuple):
     """How a label is written: as plain text, or as HTML with special characters."""
 
     number: str
-    index: tuple[str, str]
+    subscript: tuple[str, str]
     at_most: str
     newline: str
     quotes: tuple[str, str]
@@ -27,8 +27,8 @@ class _Marks(NamedTuple):
         return escape(text) if self.quotes[0] == "<" else text.replace('"', r"\"")
 
 
-PLAIN = _Marks(number="#", index=("[", "]"), at_most="<=", newline="\\n", quotes=('"', '"'))
-HTML = _Marks(number="&#35;", index=("<SUB>", "</SUB>"), at_most="&le;", newline="<br/>", quotes=("<", ">"))
+PLAIN = _Marks(number="#", subscript=("[", "]"), at_most="<=", newline="\\n", quotes=('"', '"'))
+HTML = _Marks(number="&#35;", subscript=("<SUB>", "</SUB>"), at_most="&le;", newline="<br/>", quotes=("<", ">"))
 
 
 class _Look(NamedTuple):
@@ -169,7 +169,7 @@ def _read(model: Any, features: Any, classes: Any, precision: int, marks: _Marks
     if not hasattr(model, "tree_") and hasattr(model, "estimators_"):
         raise ParameterError(f"{type(model).__name__} holds several trees: pass one of its estimators_.")
     outlines, words = read(model, features, None if classes is True else classes, precision)
-    before, after = marks.index
+    before, after = marks.subscript
     names = tuple(marks.safe(name) for name in words.features)
     if features is None and not hasattr(model, "feature_names_in_"):
         names = tuple(f"x{before}{j}{after}" for j in range(len(names)))

@@ -79,7 +79,7 @@ class ID3Classifier(_MultiwayClassifier):
                 f"Column {name} holds numbers, and ID3 splits on categories: name it in categorical_features, set "
                 "n_bins, or use C45Classifier."
             )
-        self.bin_edges_ = [None] * X.shape[1]
+        self.bin_edges_ = [None] * X.shape[1]  # type: ignore[misc]  # None of the class where no column is binned
         X, n_categories = X.copy(), n_categories.copy()
         for j in numbers:
             edges = self.bin_edges_[j] = equal_weight_edges(X[:, j], w, self.n_bins)

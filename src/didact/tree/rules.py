@@ -141,7 +141,7 @@ def export_rules(
     if any(len(places[0].value) > 1 for places in outlines):
         raise InputError("Rules are made from trees with one output.")
     rows = _rows(model, X, y, sample_weight)
-    told = np.full(len(words.features), bool(show_missing))
+    told: Any = np.full(len(words.features), bool(show_missing))
     if show_missing is None and rows is not None:
         told = np.isnan(rows.X).any(axis=0)
     words = words._replace(missing=frozenset(np.flatnonzero(told).tolist()))
@@ -268,8 +268,9 @@ def _met(tests: tuple[Condition, ...], X: Array) -> Array:
 
 def _average(same: list[Rule]) -> Rule:
     """One rule for those that several trees, or several leaves after simplification, have in common."""
-    means: list[Any] = [None if same[0][k] is None else float(np.mean([rule[k] for rule in same])) for k in (2, 3, 4)]
-    return Rule(*same[0][:2], *means, same[0].tests)
+    known = [name for name in ("support", "confidence", "deviation") if getattr(same[0], name) is not None]
+    means: dict[str, Any] = {name: float(np.mean([getattr(rule, name) for rule in same])) for name in known}
+    return same[0]._replace(**means)
 
 
 def _strength(rule: Rule, prior: Array, words: Words) -> float:

@@ -108,7 +108,7 @@ def _parts(model: Any, background: Array | None) -> _Sum:
     """The model as a sum of trees."""
     packed, start = getattr(model, "_packed", None), getattr(model, "_start", None)
     if packed is not None and start is not None:
-        trees = unpacked(packed, background)
+        trees: list[Any] = unpacked(packed, background)
         tables = [np.zeros((tree.node_count, len(start))) for tree in trees]
         for tree, table, column in zip(trees, tables, packed.output, strict=True):
             table[:, column] = tree.value[:, 0, 0]

@@ -15,9 +15,9 @@ from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.tree_loops import Walk, apply_rows, frozen, node_depths, path_nodes, reach
+from didact.engines.trees.tuning import WALK_ROWS
 
 LEAF, NO_FEATURE = -1, -2
-WALK_ROWS = 16_384  # rows of a piece of a walk: some milliseconds
 
 
 class Tree(NamedTuple):

@@ -4,14 +4,13 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from histogram_cases import grow, label_channels, value_channels
 
 from didact import Batches
 from didact.core.rows import BatchRows, Block, ClusterRows
 from didact.engines.trees.growers.blocks import grow_rows, learn_bins_rows
-from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
-from didact.engines.trees.rows.fixed_point import label_channels, value_channels
 from didact.parts.criteria.impurity import Gini, SquaredError
 
 

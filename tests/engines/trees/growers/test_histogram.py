@@ -4,6 +4,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from histogram_cases import grow, label_channels, unit_channels, value_channels
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -12,10 +13,8 @@ from threadpoolctl import threadpool_limits
 import didact
 from didact.core import threads
 from didact.engines.trees.growers import histogram as module
-from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
-from didact.engines.trees.rows.fixed_point import label_channels, unit_channels, value_channels
 from didact.engines.trees.tree import importances
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.criteria.impurity import Entropy, Gini, PoissonDeviance, SquaredError

@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from histogram_cases import grow, label_channels, value_channels
 from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError
-from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import Packed, join_packs, level_order, pack, predict_sum
 from didact.engines.trees.predict.packed_loops import _Arrays
 from didact.engines.trees.predict.unpack import unpacked
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
-from didact.engines.trees.rows.fixed_point import label_channels, value_channels
 from didact.engines.trees.tree import renumbered
 from didact.parts.criteria.impurity import Gini, SquaredError
 

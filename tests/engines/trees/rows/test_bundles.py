@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
+from histogram_cases import grow, label_channels, unit_channels, value_channels
 
 from didact.engines.trees.growers import histogram as module
 from didact.engines.trees.growers.histogram import Grower
-from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.bundles import MOST_CODES, join_columns, unbundled
 from didact.engines.trees.rows.bundles_loops import add_bundled, number_pairs
-from didact.engines.trees.rows.fixed_point import label_channels, unit_channels, value_channels
 from didact.engines.trees.splits.histogram_loops import count_columns
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.criteria.impurity import Gini

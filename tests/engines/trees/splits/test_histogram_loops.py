@@ -1,10 +1,10 @@
 """Histograms and partitions against slow NumPy twins; exact sums, and fixed point that reads back as what went in."""
 
 import numpy as np
+from histogram_cases import label_channels, unit_channels, value_channels
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.engines.trees.rows.fixed_point import label_channels, unit_channels, value_channels
 from didact.engines.trees.splits.histogram_loops import add_column, add_totals, count_columns, part, subtract
 
 

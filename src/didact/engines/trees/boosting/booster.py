@@ -18,7 +18,7 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN, PASS_ROWS, Passes, add_leaves
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.growers.histogram import CODES_PER_THREAD, Grower, Grown, grow_side_by_side
+from didact.engines.trees.growers.histogram import Grower, Grown, grow_side_by_side
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
@@ -28,6 +28,7 @@ from didact.engines.trees.rows.fixed_point import Channels, count_shift, value_l
 from didact.engines.trees.rows.fixed_point_loops import write_units
 from didact.engines.trees.splits.histogram_loops import UNIT, VALUES
 from didact.engines.trees.tree import Tree, node_weights
+from didact.engines.trees.tuning import CODES_PER_THREAD
 from didact.parts.criteria.gradient import Gradient
 
 
@@ -53,7 +54,7 @@ class BoostingPlan(NamedTuple):
 
 
 def boosting_channels(unit: bool, n: int, length: int) -> Channels:
-    """Channels of n rows, with room for the numbers of `length` of them."""
+    """Channels for n rows, with buffers for the fixed-point numbers of `length` of them."""
     width = 1 if unit else 2
     return value_layout(np.empty((length, width), np.int64), UNIT if unit else VALUES, count_shift(n), np.ones(width))
 
@@ -66,7 +67,7 @@ def scaled_channels(layout: Channels, slopes: float, curvatures: float) -> Chann
 
 
 def drawn_rows(plan: BoostingPlan, iteration: int, start: int, stop: int, n: int) -> Array:
-    """Which of the rows start … stop − 1 of n an iteration fits: each by chance, whatever the blocks, but not none."""
+    """Which of the rows start … stop − 1 of n an iteration is fitted to; the draw does not depend on the blocks."""
     chosen = row_uniforms(np.random.SeedSequence([plan.seed, iteration]), start, stop) < plan.subsample
     if start <= iteration % n < stop:
         chosen[iteration % n - start] = True
@@ -125,7 +126,7 @@ class Booster:
         self.beside = [self._beside(each) for _ in range(side if side > 1 else 0)]
 
     def _beside(self, threads: int) -> tuple[Grower, Channels]:
-        """A grower for the same rows, with room for their numbers."""
+        """Another grower for the same rows, with buffers of its own."""
         return self.grower.beside(threads), self.layout._replace(fixed=np.empty_like(self.layout.fixed))
 
     @property
@@ -137,7 +138,7 @@ class Booster:
         return self._raw
 
     def step(self, iteration: int) -> list[Tree]:
-        """The trees of one iteration, one for each output; they count in the predictions."""
+        """The trees of one iteration, one for each output, added to the predictions."""
         n, plan, objective = self._raw.shape[1], self.plan, self.objective
         rows = None if plan.subsample == 1 else np.flatnonzero(drawn_rows(plan, iteration, 0, n, n))
         seeds = tree_seeds(plan, iteration, objective.outputs)
@@ -159,7 +160,7 @@ class Booster:
         return self.objective.value(self.raw)
 
     def held_value(self) -> None:
-        """Rows in memory that are held out are somebody else's."""
+        """None: rows in memory are held out by the model, which scores them itself."""
 
     def _trees(
         self, some: list[tuple[int, int]], rows: Array | None, growers: list[tuple[Grower, Channels]]
@@ -183,7 +184,7 @@ class Booster:
         )  # fmt: skip
 
     def _counted(self, k: int, grown: Grown, rows: Array | None) -> Tree:
-        """The tree with its final values, which count in the predictions, at once or with the next gradients."""
+        """The tree with its final leaf values, added to the predictions now or together with the next gradients."""
         tree = self._scaled(grown, k)
         leaves = Leaves(grown.starts, grown.stops, tree.value[grown.leaf_nodes, 0, 0])
         if self.objective.compiled != GIVEN and rows is None:
@@ -198,7 +199,7 @@ class Booster:
         return tree
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
-        """The tree with its values times the learning rate; leaves of some losses are renewed before."""
+        """The tree with its values times the learning rate, after leaf values of some losses are recomputed."""
         tree, objective = grown.tree, self.objective
         value = tree.value.copy()
         if objective.quantile is not None:

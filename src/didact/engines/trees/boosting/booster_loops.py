@@ -17,7 +17,7 @@ import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.splits.histogram_loops import Int
+from didact.engines.trees.splits.histogram_loops import VALUES, Int
 from didact.parts.exp_loops import exp1
 
 GIVEN, SQUARED, LOGISTIC = 0, 1, 2  # losses: gradients that others have written; ½(z − y)²; log(1 + eᶻ) − yz
@@ -168,6 +168,7 @@ def warm() -> None:
     # By name, so that the machine code of this file is not keyed on sources that are only used here.
     histogram, bins, fixed_point, limits, criterion = map(import_module, WARMED)
     X = np.arange(8.0)[:, None]
-    learnt, channels = bins.learn_bins(X), fixed_point.value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
-    codes, end = bins.bin_codes(X, learnt), limits.Limits(max_leaf_nodes=3)
-    histogram.grow_from_histograms(codes, learnt, channels, criterion.Gradient(0.0), end)
+    learnt, fixed = bins.learn_bins(X), np.column_stack([np.arange(8) - 4, np.full(8, (1 << 32) + 1)])
+    codes, channels = bins.bin_codes(X, learnt), fixed_point.value_layout(fixed, VALUES, 32, np.ones(2))
+    end = limits.Limits(max_leaf_nodes=3)
+    histogram.Grower(codes, learnt, channels, criterion.Gradient(0.0), end).grow(channels)

@@ -1,4 +1,4 @@
-"""Gradient boosting where the rows are: on the workers of a Dask cluster, histograms reduced, one round a level.
+"""Gradient boosting on the workers of a Dask cluster: rows stay there, histograms are reduced, one round a level.
 
 A worker keeps, for each of its blocks, the codes (a byte a value), targets, weights and present predictions, and during
 an iteration the fixed-point numbers that its rows add to histograms. An iteration is one round for the sums of
@@ -104,7 +104,7 @@ class RowsBooster:
         return trees
 
     def _at_once(self) -> int:
-        """How many trees' histograms have room side by side."""
+        """The number of trees whose histograms fit in memory side by side."""
         return max(
             1, HISTOGRAM_BYTES // histogram_bytes(self.bins, self.n_rows, self.plan.limits, self.layout.n_channels)
         )
@@ -119,7 +119,7 @@ class RowsBooster:
         return [self._scaled(grown, fixed) for grown in grown_side_by_side(growing, answer)]
 
     def _scaled(self, grown: Grown, fixed: KeptBlocks) -> Tree:
-        """The tree with its values times the learning rate; leaves of some losses are renewed before."""
+        """The tree with its values times the learning rate, after leaf values of some losses are recomputed."""
         tree, q, leaves = grown.tree, self.objective.quantile, grown.leaf_nodes
         value = tree.value.copy()
         if q is not None:
@@ -168,7 +168,7 @@ def loss_sums(part: LossBlock, raw: Array) -> Sums:
 
 
 def fixed_of(part: LossBlock, raw: Array, found: list[Channels], first: int, draw: Any) -> list[Array]:
-    """The numbers of each output; those of rows that are not drawn add nothing."""
+    """The fixed-point numbers of each output; rows that are not drawn contribute 0."""
     g, h = np.empty(raw.shape), np.empty(raw.shape)
     part.objective.gradients(raw, g, h)
     fixed = [np.empty((raw.shape[1], one.n_channels), np.int64) for one in found]

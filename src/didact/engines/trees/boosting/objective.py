@@ -77,7 +77,7 @@ class Objective:
         return positive_width(found, float(sizes.min(where=sizes > 0, initial=np.inf)))
 
     def leaf(self, residual: Array, w: Array | None) -> float:
-        """The renewed value of a leaf with these residuals and weights."""
+        """The value of a leaf, recomputed from its residuals and weights."""
         middle = weighted_quantile(residual, w, cast(float, self.quantile))
         if not self.working.leaf_width:
             return float(middle)
@@ -88,7 +88,7 @@ class Objective:
         return np.clip(residual, -self.working.leaf_width, self.working.leaf_width)
 
     def steps(self, values: Array, rate: float) -> Array:
-        r"""Newton steps v times the learning rate, where the loss is steep at most log(1 + |v|) long.
+        r"""Newton steps v times the learning rate; for a steep loss their length is limited to log(1 + |v|).
 
         If :math:`|f'''| \le f''`, then :math:`f(z+s) - f(z) \le f's + f''(e^{|s|} - |s| - 1)` (Bach 2010,
         doi:10.1214/09-EJS521), which falls up to that length. Where probabilities have come close to 0,

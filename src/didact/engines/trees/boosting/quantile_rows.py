@@ -34,7 +34,7 @@ class Least(NamedTuple):
     keys: Array
 
     def merge(self, other: "Least") -> "Least":
-        """The smaller ones."""
+        """The smaller key of each group."""
         return Least(np.minimum(self.keys, other.keys))
 
 

@@ -38,7 +38,7 @@ class Range(NamedTuple):
     weighted: int
 
     def merge(self, other: "Range") -> "Range":
-        """Of both."""
+        """The range over both blocks."""
         return Range(np.minimum(self.low, other.low), np.maximum(self.high, other.high), self.weighted + other.weighted)
 
 
@@ -129,7 +129,7 @@ def choose_rows(part: LossBlock, first: int, share: float, seed: int, held: bool
 
 
 class Statistics:
-    """What the start of an ensemble is found from."""
+    """Statistics of all rows from which the initial prediction is computed."""
 
     def __init__(self, parts: KeptBlocks) -> None:
         self.parts = parts

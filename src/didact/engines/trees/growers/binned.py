@@ -18,9 +18,7 @@ from didact.engines.trees.splits.median_loops import Medians
 from didact.engines.trees.splits.random_cut_loops import CELLS, PAD, RandomCuts
 from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
-
-CACHE = 1 << 18  # bytes of codes that stay near a core
-COMMON = 0.5  # share of the rows from which one code of a column is common
+from didact.engines.trees.tuning import CACHE, COMMON
 
 
 def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> CodedColumns:

@@ -22,9 +22,8 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import SAMPLE, Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.rows.fixed_point_loops import decoded
+from didact.engines.trees.tuning import FIRST_LEAVES
 from didact.parts.statistics.moments import Sums
-
-FIRST_LEAVES = 1024  # leaves for which there is room at first
 
 
 class OpenNodes(NamedTuple):
@@ -45,7 +44,7 @@ class OpenNodes(NamedTuple):
 
 
 def own(a: Array) -> Array:
-    """An array that may be written to: what has travelled may not, and loops would be compiled again for it."""
+    """A writable array: those received from a worker are read-only, for which loops would be compiled again."""
     return np.require(a, requirements="W")
 
 
@@ -149,7 +148,7 @@ def grow_rows(
     n_rows : int
         Number of rows of positive weight.
     bins, criterion, limits, seed, monotone, interactions, features
-        As for `grow`.
+        As for `Grower` and its `grow`.
     """
     grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone,
                     interactions=interactions, features=features)  # fmt: skip
@@ -209,7 +208,7 @@ class _Growth:
         return finished_tree(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
 
     def histograms(self, nodes: list[int]) -> OpenNodes:
-        """What is asked for: the histograms of some nodes."""
+        """Request the histograms of some nodes."""
         place = np.full(self.count, -1, np.int64)
         place[nodes] = np.arange(len(nodes))
         shape = (len(nodes), self.grower.slots, self.layout.n_channels)
@@ -224,7 +223,7 @@ class _Growth:
                    self.hists[node][None], self.grower.buffers[0])  # fmt: skip
 
     def wanted(self) -> list[int]:
-        """The nodes that a tree grown best first would split, as far as is known, and that are not split yet."""
+        """The nodes not split yet that best-first growth would split next, by the gains known so far."""
         table, most = self.nodes.at, self.grower.limits.max_leaf_nodes - 1
         most = most if most > 0 else 1 << 62
         queue = [(-float(table[0]["gain"]), 0, 0)] if table[0]["feature"] >= 0 else []
@@ -267,6 +266,6 @@ class _Growth:
 
 
 def _longer(nodes: NodeTable, count: int) -> NodeTable:
-    """A copy of the nodes with room for more."""
+    """A copy of the nodes with a larger capacity."""
     more = max(count, 2 * len(nodes.at))
     return NodeTable(*(np.concatenate([a, np.empty((more - len(a), *a.shape[1:]), a.dtype)]) for a in nodes))

@@ -1,4 +1,4 @@
-"""Growing one tree with the scanners of its kind, on one thread or several: room for nodes, and the finished tree."""
+"""Growing one tree with the scanners of its kind, on one thread or several: node buffers, and the finished tree."""
 
 from typing import Any
 
@@ -13,13 +13,11 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
-
-PER_THREAD = 1 << 18  # rows × features for each thread that grows a tree
-LARGE_NODE = 1 << 13  # rows from which threads may share the features of a node
+from didact.engines.trees.tuning import LARGE_NODE, PER_THREAD
 
 
 def tree_threads(n: int, p: int) -> int:
-    """How many threads a tree of n rows is worth."""
+    """The number of threads that growing a tree of n rows keeps busy."""
     return max(1, min(thread_count(), n * p // PER_THREAD))
 
 
@@ -39,12 +37,12 @@ def signs(p: int, monotone: Array | None) -> Array:
 
 
 def set_words(sizes: Array, categorical: Array) -> int:
-    """Words of 64 bits that hold a set of categories, of which the columns have these numbers; 0 if there are none."""
+    """The number of 64-bit words that hold a set of categories of any column; 0 without categorical columns."""
     return -(-int(sizes[categorical].max(initial=0)) // 64)
 
 
 def new_nodes(n: int, limits: Limits, channels: int, active: int, words: int, seed: int) -> TreeNodes:
-    """Room for the nodes of a tree of n rows, with a root in which all of the `active` features may vary."""
+    """Buffers for the nodes of a tree of n rows, with the root, in which all `active` features may vary."""
     room = capacity(n, limits)
     nodes = TreeNodes(
         np.empty(room, TREE_NODE).view(np.recarray),  # whose fields Python reads as the compiled loops do

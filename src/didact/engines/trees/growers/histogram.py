@@ -1,13 +1,10 @@
 """The histogram grower: one tree from binned rows, for every criterion that is a function of sums.
 
-How rows enter: `value_channels`, `unit_channels` or `label_channels` make `Channels` of them; codes and bins come from
-`learn_bins` and `bin_codes`::
+Codes and bins come from `learn_bins` and `bin_codes`; targets and weights, or classes and weights, are `Channels`: of
+the whole sample for boosting, block by block where a tree is grown in passes (`passes`)::
 
     codes = bin_codes(X, bins := learn_bins(X, w, max_bins, categorical))
-    channels = label_channels(class_codes, n_classes, weights)          # classification
-    channels = value_channels(np.column_stack([w * y, w]))              # regression: targets, and the weight last
-    channels = value_channels(np.column_stack([gradient, hessian]))     # boosting
-    grown = grow_from_histograms(codes, bins, channels, criterion, limits, seed)
+    grown = Grower(codes, bins, channels, criterion, limits).grow(channels, seed)
 
 A criterion is a noun with scalar methods on `sums`, an array in which a node's sums begin at `start`: n targets and
 the weight after them, or n classes. `score1(sums, start, n)` adds up over children, so that the gain of a split is
@@ -45,10 +42,7 @@ from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.splits.histogram_cut_loops import BEST, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
-
-BUNDLE_FROM = 20_000  # rows from which it is tried to join columns
-CODES_PER_THREAD = 200_000  # of the rows, for each thread that helps to grow a tree
-HISTOGRAMS = 64  # kept at a time without a limit of leaves
+from didact.engines.trees.tuning import BUNDLE_FROM, CODES_PER_THREAD, HISTOGRAMS
 
 
 class Grown(NamedTuple):
@@ -70,7 +64,12 @@ class Grown(NamedTuple):
 
 
 class Grower:
-    """What is the same for many trees on the same rows, with its buffers; used by one caller at a time."""
+    """Grows trees on the same rows one after the other, and holds what they share; not thread-safe.
+
+    In a feature whose `monotone` is 1 the prediction must not fall, where it is −1 it must not rise. On a path stand
+    only features of one of the groups in `interactions`; features without a group are never used, nor are those that
+    are not in `features`. A tree grows on one thread when called from a thread of the pool.
+    """
 
     def __init__(
         self, codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, *,
@@ -98,7 +97,7 @@ class Grower:
         self.furnish()
 
     def furnish(self) -> None:
-        """The buffers."""
+        """Allocate the buffers of all threads."""
         C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.bundles.n_codes
         self.parts = np.zeros((self.threads, slots, C), np.int64)
         self.buffers = [self._buffers(C, part) for part in self.parts]
@@ -108,7 +107,7 @@ class Grower:
         self.order, self.spare = np.empty((2, self.columns.shape[1]), np.uint32)
 
     def beside(self, threads: int) -> "Grower":
-        """Another one for the same rows, for so many threads at most."""
+        """Another grower for the same rows with buffers of its own, on at most so many threads."""
         twin = copy(self)
         twin.threads = min(self.threads, threads)
         twin.furnish()
@@ -144,13 +143,13 @@ class Grower:
         )  # fmt: skip
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
-        """One tree on these rows (ascending; None: all); with `passes` boosting first makes their numbers."""
+        """One tree on these rows (ascending; None: all); with `passes`, gradients are computed first."""
         return grow_side_by_side([self.begin(channels, seed, rows, passes)])[0]
 
     def begin(
         self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None
     ) -> "Growth":
-        """A tree of which there is the root; this grower begins no other one before it is finished."""
+        """A tree that consists of its root; it must be finished before this grower begins another."""
         order = self.order[: len(self.order) if rows is None else len(rows)]
         if passes is None or rows is not None:
             order[:] = np.arange(len(order)) if rows is None else rows
@@ -162,7 +161,7 @@ class Grower:
         return Growth(grower=self, channels=channels, sample=sample, nodes=nodes, shared=shared)
 
     def space(self, channels: Channels) -> Space:
-        """What is the same for all nodes of a tree."""
+        """What all nodes of a tree share."""
         return Space(features=self.features, slots=self.slots, member=self.member, chosen=self.chosen,
                      inverse=channels.inverse, how=channels.how)  # fmt: skip
 
@@ -175,7 +174,7 @@ class Grower:
         return NodeTable(np.empty(m, NODE_FIELDS), np.empty((m, 2, C), np.int64), masks)
 
     def make_root(self, nodes: NodeTable, n: int, seed: int) -> None:
-        """The record of the root but for its sums."""
+        """Fill in the record of the root, except for its sums."""
         root = nodes.at[0]
         root["start"], root["stop"], root["depth"], root["key"] = 0, n, 0, np.uint64(seed)
         root["left"] = root["right"] = root["hist"] = -1
@@ -194,7 +193,7 @@ class Growth(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """How many may join."""
+        """The number of threads that may join."""
         return int(self.shared.now["threads"][0])
 
     def join(self, me: int) -> None:
@@ -212,7 +211,7 @@ class Growth(NamedTuple):
             raise
 
     def finish(self) -> Grown:
-        """The tree, when all have left."""
+        """The tree, once all threads have returned."""
         undo(self.shared.waiting[: int(self.shared.now["waiting"][0])], self.nodes, self.sample.order)
         return finished_tree(self.nodes, self.sample, self.channels, self.grower.bins, self.grower.criterion)
 
@@ -226,51 +225,16 @@ def grow_side_by_side(growths: list[Growth]) -> list[Grown]:
 
 
 def most_leaves(limits: Limits, n: int) -> int:
-    """Most leaves that a tree on n rows can have."""
+    """The largest number of leaves that a tree on n rows can have."""
     leaves = min(max(n // max(limits.min_samples_leaf, 1), 1), 1 << min(limits.max_depth, 40))
     return min(leaves, limits.max_leaf_nodes or leaves)
 
 
 def undo(waiting: Array, nodes: NodeTable, order: Array) -> None:
-    """Undo splits of nodes that the tree has not come to: their rows ascend again."""
+    """Undo splits made ahead that the tree did not use: the rows of these nodes are sorted again."""
     for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
         order[node["start"] : node["stop"]].sort()
     nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
-
-
-def grow_from_histograms(
-    codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, seed: int = 0, *,
-    rows: Array | None = None, monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
-) -> Grown:  # fmt: skip
-    """Grow one tree; on one thread when called from a thread of the pool (forests: one tree a task).
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, p)
-        Codes of all rows, from `bin_codes`.
-    bins : Bins
-        How they were made.
-    channels : Channels
-        Targets and weights of all rows.
-    criterion : noun
-        See above.
-    limits : Limits
-        When to stop.
-    seed : int
-        64 bits from which all random choices follow.
-    rows : ndarray, optional
-        The rows of the sample, ascending (of a bootstrap those with positive weight); None: all.
-    monotone : ndarray of shape (p,), optional
-        1 where the prediction must not fall in a feature, −1 where it must not rise, else 0.
-    interactions : list of lists of int, optional
-        Groups of features; only features of one group stand on a path. Features without a group are never used.
-    features : ndarray of int, optional
-        The features that may be used; None: all.
-    """
-    grower = Grower(
-        codes, bins, channels, criterion, limits, monotone=monotone, interactions=interactions, features=features
-    )
-    return grower.grow(channels, seed, rows)
 
 
 def group_bits(interactions: Any, p: int) -> Array:

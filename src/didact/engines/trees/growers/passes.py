@@ -32,7 +32,7 @@ class Collection(NamedTuple):
     n_rows: int
 
     def fits(self, limits: Limits, channels: int) -> bool:
-        """Whether the histograms of all nodes that can be open at once have room."""
+        """Whether the histograms of all nodes that can be open at once fit in memory."""
         return histogram_bytes(self.bins, self.n_rows, limits, channels) <= HISTOGRAM_BYTES
 
 

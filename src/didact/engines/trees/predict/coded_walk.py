@@ -14,9 +14,8 @@ from didact.core.typing import Array
 from didact.engines.trees.predict.coded_walk_loops import add_narrow, add_wide, arrange, group_thresholds, interleave
 from didact.engines.trees.rows.bins import Bins, Heaps, bin_codes, pack_cuts, search_order
 from didact.engines.trees.tree import Tree
+from didact.engines.trees.tuning import FOREST_ROWS, NEAR_NODES
 
-FOREST_ROWS = 65_536  # most that go through all trees together: a large forest comes from memory once for all of them
-NEAR_NODES = 512  # nodes of subtrees that lie together
 MOST_CODED = 60_000  # thresholds of a feature, and features, for which codes fit
 
 

@@ -15,9 +15,7 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.predict.packed_loops import PACKED_NODE, Packed, add_predictions
 from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
-
-PACK_ROWS = 1024  # rows that go through all trees together
-TASK_ROWS = 16_384  # rows of one task
+from didact.engines.trees.tuning import PACK_ROWS, TASK_ROWS
 
 
 def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:

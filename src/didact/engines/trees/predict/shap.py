@@ -8,8 +8,7 @@ import numpy as np
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.predict.shap_loops import Paths, add_shap, empty_paths, fill_paths
-
-SHAP_ROWS = 256  # rows of a piece of work
+from didact.engines.trees.tuning import SHAP_ROWS
 
 
 def leaf_paths(tree: Any) -> tuple[Paths, Array]:

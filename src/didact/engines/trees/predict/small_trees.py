@@ -24,12 +24,10 @@ from didact.engines.trees.predict.small_trees_loops import (
 )
 from didact.engines.trees.rows.bins import pack_cuts, search_order
 from didact.engines.trees.tree import rows_of
+from didact.engines.trees.tuning import FEW_TO_WALK, RUNS, TABLES
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
-TABLES = 1 << 25  # most bytes of the tables of categories
 SMALL_TASK_ROWS = 8 * SMALL_BLOCK  # rows of one task
-FEW_TO_WALK = 64  # rows below which walking is quicker than tests for a whole block
-RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
 TWO_BYTES = 1 << 16  # codes of two bytes
 
 
@@ -142,7 +140,7 @@ def code_tests(packed: Packed, inner: Array) -> tuple[Array, ...] | None:
 
 
 def number_runs(sides: list[Sides], places: list[Array], column: Array) -> tuple[Array, Array, Array]:
-    """The tests as far as they are about codes, runs and tables; a column's tests stand at its places."""
+    """The tests with their codes, runs and tables filled in; a column's tests stand at its places."""
     widest = max((side.missing for side in sides), default=0)
     tests, n_runs, n_tables = np.zeros((len(column), 5), np.uint32), 0, 0
     runs, tables = [np.empty((0, 2), np.int64)], [np.empty((0, widest + 1), np.uint8)]

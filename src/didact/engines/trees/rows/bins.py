@@ -13,12 +13,11 @@ import scipy.sparse as sp
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.rows.bins_loops import cut_column, encode_rows, make_heaps
+from didact.engines.trees.tuning import CODED_ROWS, TURNED_ROWS
 
 SAMPLE = 200_000  # rows from which the bins are learnt
 RECUR_ROWS = 4096  # rows that tell whether values recur
 RECUR = 16  # rows for each distinct value of a column, in the mean, from which a bin for each value is worth while
-CODED_ROWS = 16_384  # rows coded by one task
-TURNED_ROWS = 8192  # rows whose columns one task writes
 
 
 class Bins(NamedTuple):
@@ -157,7 +156,7 @@ class Heaps(NamedTuple):
 
 
 def search_order(bins: Bins) -> Heaps:
-    """The thresholds as `bin_codes` looks through them."""
+    """The thresholds in the order in which `bin_codes` searches them."""
     found = Heaps(np.full(bins.thresholds.shape, np.inf), np.empty(len(bins.n_bins), np.int64))
     make_heaps(bins.thresholds, np.where(bins.categorical, 1, bins.n_bins), *found)
     return found

@@ -13,14 +13,9 @@ import numpy as np
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.rows.bundles_loops import number_pairs
+from didact.engines.trees.tuning import FEW_CODES, LATEST, LEAST_SAVED, PACKED_ROWS, TRIED_ROWS, TRIES
 
 MOST_CODES = 256  # different bundled codes
-FEW_CODES = 128  # codes of a column up to which it is tried to join it
-TRIED_ROWS = 10_000  # rows by which columns that go together are found
-LATEST = 32  # groups of features that one more may join
-TRIES = 3  # of them that are tried on all rows
-LEAST_SAVED = 0.1  # share of the columns that must be saved
-PACKED_ROWS = 8192  # rows whose codes one task brings together
 
 
 class Bundles(NamedTuple):
@@ -65,7 +60,7 @@ class Bundle:
 
 
 def unbundled(codes: Array, first: Array) -> Bundles:
-    """Every column for itself."""
+    """Every column counted by itself, without bundles."""
     return Bundles(np.ascontiguousarray(codes), first.astype(np.uint64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
 

@@ -24,6 +24,7 @@ from didact.core.typing import Array
 from didact.engines.trees.outline import Halfspace, Place, missing_as, outline
 from didact.engines.trees.rows.targets import HUGE
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
+from didact.engines.trees.tuning import PROJECTED_ROWS
 from didact.engines.trees.variants.oblique_loops import best_projected_cut
 
 Cut = tuple[float, int, float]  # score, column and threshold
@@ -31,7 +32,6 @@ Cut = tuple[float, int, float]  # score, column and threshold
 SAME = 1e-10  # projections that differ by less, relative to their size, are equal
 ROUNDS = 5  # in which the direction of a node is fitted anew to the rows next to its cut
 AXES = 8  # principal axes of a group that are tried
-PROJECTED_ROWS = 1 << 21  # projections that are computed at once
 
 
 class ObliqueTree(NamedTuple):
