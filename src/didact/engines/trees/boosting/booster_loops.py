@@ -170,4 +170,5 @@ def warm() -> None:
     X = np.arange(8.0)[:, None]
     learnt, channels = bins.learn_bins(X), fixed_point.value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
     codes, end = bins.bin_codes(X, learnt), limits.Limits(max_leaf_nodes=3)
-    histogram.grow_from_histograms(codes, learnt, channels, criterion.Gradient(0.0), end)
+    for monotone in (None, np.ones(1)):  # the search for numbers of one target, and that for all others
+        histogram.grow_from_histograms(codes, learnt, channels, criterion.Gradient(0.0), end, monotone=monotone)
