@@ -251,6 +251,7 @@ PRIVATES = {
         | {"_compiler", "_customize_flags", "_values"},  # options that are compared at every call
         "Numba has no other way to lower a function and not make machine code of it",
     ),
+    "core/jit/llvm/intrinsics.py": ({"_getvalue"}, "Numba's documented way to give an array back"),
     "core/jit/contexts.py": ({"_registries"}, "whether Numba has new declarations shows nowhere else"),
     "ensemble/prune.py": (
         {"_members", "_weights_not_none", "_pack"},

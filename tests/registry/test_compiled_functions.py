@@ -56,6 +56,7 @@ BUDGET = {
     "RandomForestClassifier": 96,
     "ExtraTreesRegressor": 98,
     "HistGradientBoostingClassifier": 98,
+    "HistGradientBoostingRegressor": 98,
     "AdaBoostClassifier": 82,
 }
 FORM = re.compile(r"(?<=E)1[ACF](?:7mutable|8readonly)")  # an array's layout and writability in a mangled name
@@ -83,6 +84,14 @@ def test_a_loop_has_one_variant_for_a_dtype(functions, name):
     assert [function for function in functions[name] if "Literal_5b" in function or "omitted_28" in function] == []
     forms = Counter(FORM.sub("", function) for function in functions[name])
     assert [function for function, count in forms.items() if count > 1] == []
+
+
+def test_a_booster_of_numbers_compiles_no_search_for_others(functions):
+    """Categories, monotone bounds and labels are compiled with the first fit that has them."""
+    others = ("scan_subsets", "scan_fixed", "try_split", "_add_labels")
+    for name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
+        assert any("scan_numbers" in function for function in functions[name])
+        assert [function for function in functions[name] if any(other in function for other in others)] == []
 
 
 def test_what_counts_as_a_variant():

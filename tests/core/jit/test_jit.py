@@ -1,5 +1,6 @@
 """Compiled loops: dispatch of nouns, and a disk cache that is fresh, shared, tidy and never in the way."""
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -17,7 +18,7 @@ import pytest
 import didact
 from didact.core.errors import ParameterError
 from didact.core.jit import disk_cache as module
-from didact.core.jit import dispatch, entries, jit
+from didact.core.jit import dispatch, entries, flat, jit
 from didact.core.threads import parallel_map
 
 SOURCE = Path(didact.__file__).parent
@@ -111,6 +112,58 @@ def fork_child(queue):
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_garbage_of_the_compiler_waits_for_the_next_collection_of_everything():
+    found = []
+
+    @jit
+    def double(x):
+        return x + x
+
+    def listen(phase, about):
+        if phase == "stop":
+            found.append(about["collected"])
+
+    gc.collect()
+    gc.callbacks.append(listen)
+    try:
+        double(np.uint16(1))
+    finally:
+        gc.callbacks.remove(listen)
+    assert gc.isenabled()
+    assert sum(found) < 100
+    assert gc.collect() > 100
+
+
+def test_what_the_user_has_frozen_stays_frozen():
+    @jit
+    def double(x):
+        return x + x
+
+    gc.freeze()
+    try:
+        double(np.uint16(1))
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
+def test_flat_is_a_view_of_all_elements():
+    @jit
+    def count_up(array):
+        words = flat(array)
+        for k in range(words.shape[0]):
+            words[k] = k
+        return words
+
+    array = np.zeros((3, 2, 4))
+    found = count_up(array)
+    np.testing.assert_array_equal(array, np.arange(24.0).reshape(3, 2, 4))
+    assert np.shares_memory(found, array)
+    np.testing.assert_array_equal(count_up(array[1:]), flat(array[1:]))
+    with pytest.raises(numba.TypingError):
+        count_up(np.zeros((3, 2), order="F"))
+
+
 def test_loops_run_in_a_forked_child():
     fork_child(multiprocessing.SimpleQueue())
     context = multiprocessing.get_context("fork")

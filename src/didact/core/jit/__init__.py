@@ -19,11 +19,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from didact.core.jit.disk_cache import cache_folder
-from didact.core.jit.intrinsics import lowest_bit, prefetch, prefetch_row
+from didact.core.jit.intrinsics import flat, lowest_bit, prefetch, prefetch_row
 from didact.core.jit.loop import Loop
 from didact.core.jit.nouns import dispatch
 
-__all__ = ["REASSOCIATE", "cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
+__all__ = [
+    "REASSOCIATE", "cache_folder", "dispatch", "flat", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 REASSOCIATE = {

@@ -34,7 +34,7 @@ def value_words(block, scale, shift):
     columns = np.column_stack([w * y, w])
     words = np.rint(columns * scale).astype(np.int64)
     words[:, -1] += 1 << shift
-    return words, np.empty((0, 0), np.int32)
+    return words, None
 
 
 def label_words(block, scale, shift):

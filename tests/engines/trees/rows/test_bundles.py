@@ -24,7 +24,7 @@ def table(codes):
 def histograms(codes, bundles, slots, fixed):
     hist = np.zeros((slots + bundles.n_codes, fixed.shape[1]), np.int64)
     rows = np.arange(0, len(codes), 3, dtype=np.uint32)
-    count_columns(bundles.codes, fixed, np.empty((0, 0), np.int32), rows, 0, len(bundles.first), bundles.first, hist)
+    count_columns(bundles.codes, fixed, None, rows, 0, len(bundles.first), bundles.first, hist)
     add_bundled(slots, bundles.starts, bundles.targets, hist)
     return hist[:slots]
 

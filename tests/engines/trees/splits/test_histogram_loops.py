@@ -14,7 +14,7 @@ def slow_histogram(codes, channels, rows, first):
     for i in rows:
         for f in range(codes.shape[1]):
             slot = int(first[f]) + int(codes[i, f])
-            if len(channels.labels):
+            if channels.labels is not None:
                 for label in channels.labels[i]:
                     hist[slot, label] += channels.fixed[i, 0]
             else:
@@ -108,6 +108,6 @@ def test_only_columns_with_a_slot_are_read():
     # A row may be longer than its columns, and no more than these are counted.
     codes = np.array([[1, 0, 255], [0, 1, 255]], np.uint8)
     hist = np.zeros((4, 2), np.int64)
-    rows, none = np.arange(2, dtype=np.uint32), np.empty((0, 0), np.int32)
-    count_columns(codes, np.array([[1, 10], [2, 20]]), none, rows, 0, 2, np.array([0, 2], np.uint64), hist)
+    rows = np.arange(2, dtype=np.uint32)
+    count_columns(codes, np.array([[1, 10], [2, 20]]), None, rows, 0, 2, np.array([0, 2], np.uint64), hist)
     assert hist.tolist() == [[2, 20], [1, 10], [1, 10], [2, 20]]

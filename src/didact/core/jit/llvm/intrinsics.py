@@ -5,6 +5,8 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
+from numba.np.arrayobj import make_array, populate_array
 
 from didact.core.jit import intrinsics
 from didact.core.jit.intrinsics import LINE
@@ -45,6 +47,20 @@ def _prefetch_row(typingctx, X, i):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return numba.types.void(X, numba.types.uint64), generate
+
+
+@instruction(intrinsics.flat)
+def _flat(typingctx, array):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = signature.return_type
+        view, out = (make_array(each)(context, builder, *value) for each, value in ((array, args), (kind, ())))
+        populate_array(
+            out, data=view.data, shape=[view.nitems], strides=[view.itemsize], itemsize=view.itemsize,
+            meminfo=view.meminfo, parent=view.parent,
+        )  # fmt: skip
+        return impl_ret_borrowed(context, builder, kind, out._getvalue())
+
+    return (array.copy(ndim=1)(array), generate) if array.layout == "C" else None
 
 
 @instruction(intrinsics.lowest_bit)

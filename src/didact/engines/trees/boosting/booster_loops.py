@@ -171,4 +171,5 @@ def warm() -> None:
     learnt, fixed = bins.learn_bins(X), np.column_stack([np.arange(8) - 4, np.full(8, (1 << 32) + 1)])
     codes, channels = bins.bin_codes(X, learnt), fixed_point.value_layout(fixed, VALUES, 32, np.ones(2))
     end = limits.Limits(max_leaf_nodes=3)
-    histogram.Grower(codes, learnt, channels, criterion.Gradient(0.0), end).grow(channels)
+    for monotone in (None, np.ones(1)):  # the search for numbers of one target, and that for all others
+        histogram.Grower(codes, learnt, channels, criterion.Gradient(0.0), end, monotone=monotone).grow(channels)

@@ -37,8 +37,6 @@ from didact.engines.trees.tree import Tree
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.statistics.moments import Sums
 
-NO_LABELS = np.empty((0, 0), np.int32)
-
 
 class RowsBooster:
     """An ensemble that grows on rows spread over workers; see `Booster` for rows in memory."""
@@ -185,7 +183,7 @@ def fixed_of(part: LossBlock, raw: Array, found: list[Channels], first: int, dra
 def count_fixed(part: LossBlock, fixed: list[Array], wanted: list[tuple[int, OpenNodes]]) -> Sums:
     """The histograms of the open nodes of each tree."""
     codes = part.codes
-    return Sums(tuple(nodes.counted(codes.codes, fixed[k], NO_LABELS, codes.bins.n_bins) for k, nodes in wanted))
+    return Sums(tuple(nodes.counted(codes.codes, fixed[k], None, codes.bins.n_bins) for k, nodes in wanted))
 
 
 def add_trees(part: LossBlock, raw: Array, trees: list[Tree]) -> Array:

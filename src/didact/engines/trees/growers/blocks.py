@@ -35,7 +35,7 @@ class OpenNodes(NamedTuple):
     place: Array
     shape: tuple[int, ...]
 
-    def counted(self, codes: Array, fixed: Array, labels: Array, n_bins: Array) -> Array:
+    def counted(self, codes: Array, fixed: Array, labels: Array | None, n_bins: Array) -> Array:
         """The histograms of these rows."""
         hists = np.zeros(self.shape, np.int64)
         at, masks, first, place = (own(a) for a in (self.nodes.at, self.nodes.masks, self.first, self.place))
@@ -139,7 +139,7 @@ def grow_rows(
     rows : Rows
         The rows; those of weight 0 do not count.
     fixed_of : callable
-        fixed_of(block, *args) makes (numbers, labels) of a block, as `Channels` has them (labels (0, 0) for
+        fixed_of(block, *args) makes (numbers, labels) of a block, as `Channels` has them (no labels for
         values). The same powers of two have to be used in all blocks.
     args : tuple
         More arguments of fixed_of.
@@ -188,7 +188,7 @@ class _Growth:
         grower.make_root(self.nodes, 0, seed)  # the rows are counted later
         self.space, nothing = grower.space(layout), np.empty(0, np.uint32)
         self.sample = Sample(columns=grower.columns, bundles=grower.bundles, fixed=layout.fixed[:0],
-                             labels=layout.labels[:0], order=nothing)  # fmt: skip
+                             labels=layout.labels, order=nothing)  # fmt: skip
         self.hists: dict[int, Array] = {}
         self.count = 1
 

@@ -39,7 +39,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins, turned
 from didact.engines.trees.rows.bundles import join_columns, unbundled
 from didact.engines.trees.rows.fixed_point import Channels
-from didact.engines.trees.splits.histogram_cut_loops import BEST, Lines
+from didact.engines.trees.splits.histogram_cut_loops import BEST, General, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.tuning import BUNDLE_FROM, CODES_PER_THREAD, HISTOGRAMS
@@ -94,6 +94,8 @@ class Grower:
         self.bit_words = bit_words(bins)
         self.threads = min(thread_count(), max(codes.size // CODES_PER_THREAD, 1))
         self.n_channels = channels.n_channels
+        plain = channels.kind != LABELS and channels.n_channels <= 2
+        self.is_general = not plain or bool(bins.categorical.any()) or bool(self.features["monotone"].any())
         self.furnish()
 
     def furnish(self) -> None:
@@ -115,10 +117,11 @@ class Grower:
 
     def _buffers(self, C: int, hist: Array) -> ThreadBuffers:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
+        rooms = np.zeros(widest), np.zeros(widest, np.int64), np.zeros((widest, C), np.int64)
+        general = General(*rooms) if self.is_general else None
         return ThreadBuffers(
-            best=np.zeros(1, BEST), fixed=np.zeros((3, C), np.int64), sums=np.zeros(2 * (C + 2)), keys=np.zeros(widest),
-            ids=np.zeros(widest, np.int64), bits=np.zeros(self.bit_words, np.uint64),
-            line=np.zeros((widest, C), np.int64), lines=Lines(np.zeros((2, widest), np.int64), np.zeros(widest)),
+            best=np.zeros(1, BEST), fixed=np.zeros((3, C), np.int64), sums=np.zeros(2 * (C + 2)), general=general,
+            bits=np.zeros(self.bit_words, np.uint64), lines=Lines(np.zeros((2, widest), np.int64), np.zeros(widest)),
             turn=np.zeros(len(self.columns), np.int64), goes_left=np.zeros(max(widest, 256), np.uint8), hist=hist,
         )  # fmt: skip
 
@@ -268,7 +271,7 @@ def finished_tree(nodes: NodeTable, sample: Sample, channels: Channels, bins: Bi
     threshold, numeric = np.full(len(at), float(NO_FEATURE)), ~leaf & ~sets
     threshold[numeric] = bins.thresholds[feature[numeric], table["bin"][numeric]]
     sums, counts = channels.sums(nodes.fixed[at, 0])
-    weights = sums.sum(axis=1) / max(channels.labels.shape[1], 1) if channels.kind == LABELS else sums[:, -1]
+    weights = sums.sum(axis=1) / channels.outputs if channels.kind == LABELS else sums[:, -1]
     values = criterion.values(sums)
     bounds = np.column_stack([table["low"], table["high"]])
     if np.isfinite(bounds).any():

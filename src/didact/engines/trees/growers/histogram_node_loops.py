@@ -15,10 +15,10 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.rows.bundles import Bundles
-from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, decoded, hashed
-from didact.engines.trees.splits.histogram_cut_loops import Bound, Lines, node_score, scan_numbers
+from didact.engines.trees.rows.fixed_point_loops import Reading, count_of, hashed
+from didact.engines.trees.splits.histogram_cut_loops import Bound, General, Lines, node_score
 from didact.engines.trees.splits.histogram_loops import LABELS, Int, add_column, set_zero
-from didact.engines.trees.splits.histogram_subset_loops import scan_subsets
+from didact.engines.trees.splits.histogram_subset_loops import scan_feature
 
 NONE_FOUND = -2
 FLAT = 1e-14  # a gain that is smaller than this share of the score is rounding
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
     columns: Array  # uint8 or uint16 (p, n): codes of each feature
     bundles: Bundles  # the same, as histograms are counted
     fixed: Array  # int64 (n, columns)
-    labels: Array  # int32 (n, outputs)
+    labels: Array | None  # int32 (n, outputs); None for values
     order: Array  # uint32: rows of the sample, node by node
 
 
@@ -66,17 +66,15 @@ class ThreadBuffers(NamedTuple):
     best: Array  # BEST (1)
     fixed: Array  # int64 (3, channels): left side, right side, left side of the best split
     sums: Array  # float64
-    keys: Array  # float64 (largest number of bins + 1): means of categories
-    ids: Array  # int64: categories in order
+    general: General | None  # for more than numbers of one target
     bits: Array  # uint64: categories that go left
-    line: Array  # int64 (largest number of bins + 1, channels): sums of categories in order
     lines: Lines
     turn: Array  # int64 (p): features in random order
     goes_left: Array  # uint8: by code
     hist: Array  # int64 (slots, channels): for nodes whose histograms are not kept, and for part of a node's rows
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def may_use(f: Int, node: Int, member: Array, masks: Array) -> bool:
     """Whether the features on the path to a node may interact with this one."""
     for word in range(member.shape[1]):
@@ -100,7 +98,7 @@ def search_node(
     if here.stop - here.start < least or here.depth >= limits.max_depth:
         return
     total, sums, inverse, how = nodes.fixed[node, 0], mine.sums, space.inverse, space.how
-    parent = node_score(total, here.low, here.high, how, inverse, criterion, sums)
+    parent = node_score(total, here.low, here.high, how, inverse, criterion, sums, mine.general)
     if np.isnan(parent):
         return
     slack = FLAT * abs(parent)
@@ -131,24 +129,20 @@ def search_node(
             add_column(sample.columns[f], sample.fixed, sample.labels, rows, at, hist)
         draw = hashed(here.key ^ hashed(np.uint64(f)))
         bound = Bound(parent, here.low, here.high, feature.monotone)
-        if feature.categorical:
-            found = scan_subsets(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, fixed,
-                                    sums, best, mine.keys, mine.ids, mine.bits, mine.line, mine.lines)  # fmt: skip
-        else:
-            found = scan_numbers(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, fixed,
-                                 sums, best, mine.lines)  # fmt: skip
+        found = scan_feature(feature.categorical, f, hist, at, bins, total, how, inverse, bound, draw, limits,
+                             criterion, fixed, sums, best, mine.bits, mine.lines, mine.general)  # fmt: skip
         differ = differ or found
     if best[0].feature >= 0:
-        _send_missing(here.stop - here.start, hist, space, mine)
+        feature = features[best[0].feature]
+        missing = hist[feature.first + feature.n_bins]
+        _send_missing(here.stop - here.start, missing, fixed[2], how, inverse, best)
 
 
-@jit_unmanaged
-def _send_missing(count: Int, hist: Array, space: Space, mine: ThreadBuffers) -> None:
-    """Without missing values in a node of `count` rows, later ones go with the majority."""
-    best, sums = mine.best[0], mine.sums
-    feature = space.features[best.feature]
-    if decoded(hist[feature.first + feature.n_bins], space.how, space.inverse, sums, ZERO) == 0:
-        best.missing_left = 2 * decoded(mine.fixed[2], space.how, space.inverse, sums, ZERO) > count
+@jit_unmanaged(cold=True)
+def _send_missing(rows: Int, missing: Array, left: Array, how: Reading, inverse: Array, best: Array) -> None:
+    """Without missing values in a node of so many rows, later ones go with the majority."""
+    if count_of(missing, how, inverse) == 0:
+        best[0].missing_left = 2 * count_of(left, how, inverse) > rows
 
 
 @jit_unmanaged(cold=True)

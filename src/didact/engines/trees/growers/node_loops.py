@@ -63,7 +63,7 @@ def end_nodes(codes: Array, at: Array, masks: Array, n_bins: Array, groups: int,
 
 @jit
 def count_open(
-    codes: Array, words: Array, labels: Array, at: Array, masks: Array, n_bins: Array, groups: int, first: Array,
+    codes: Array, words: Array, labels: Array | None, at: Array, masks: Array, n_bins: Array, groups: int, first: Array,
     place: Array, hists: Array,
 ) -> None:  # fmt: skip
     """Send rows down a tree that is still growing, and add those that end in an open node to its histogram.
@@ -76,7 +76,7 @@ def count_open(
             continue
         for f in range(codes.shape[1]):
             slot = np.int64(first[f]) + np.int64(codes[i, f])
-            if labels.shape[1] > 0:
+            if labels is not None:
                 for o in range(labels.shape[1]):
                     hists[k, slot, labels[i, o]] += words[i, 0]
             else:

@@ -81,7 +81,7 @@ def fixed_values(block: Block, centre: Array, scale: Array, shift: int) -> tuple
     w = np.ones(len(Y)) if w is None else w
     fixed = np.rint(np.column_stack([Y * w[:, None], w]) * scale).astype(np.int64)
     fixed[:, -1] += 1 << shift
-    return fixed, np.empty((0, 0), np.int32)
+    return fixed, None
 
 
 def tree_of_values(

@@ -102,7 +102,7 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
     elif done == ADD:
         now.step = MERGE
         _cut(now, tasks, ZERO, ZERO, slots, min(now.threads, slots // 64 + 1))
-    elif done in (COUNT, MERGE):
+    elif done >= COUNT:  # or merged
         if done == MERGE and bundled:
             hist, node = hists[splits[0].hist], splits[0].node
             add_bundled(space.slots, bundles.starts, bundles.targets, hist)

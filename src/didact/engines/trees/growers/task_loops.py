@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged
+from didact.core.jit import flat, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import (
     PASS_ROWS,
@@ -147,7 +147,15 @@ def _move(task: Any, order: Array, parted: Array) -> None:
 
 @jit_unmanaged
 def _count(
-    a: Int, b: Int, rows: Array, bundles: Bundles, fixed: Array, labels: Array, slots: Int, hist: Array, parent: Array
+    a: Int,
+    b: Int,
+    rows: Array,
+    bundles: Bundles,
+    fixed: Array,
+    labels: Array | None,
+    slots: Int,
+    hist: Array,
+    parent: Array,
 ) -> None:
     """Count the smaller child's rows by the columns a … b − 1, and take them from the parent's, if there is one."""
     first = bundles.first
@@ -165,11 +173,11 @@ def _count(
 @jit_unmanaged
 def _merge(a: Int, b: Int, parts: Array, used: Array, now: Int, out: Array) -> None:
     """Add up the slots a … b − 1 of the histograms that threads have used in this round."""
-    hist = out[a:b].reshape(-1)
+    hist = flat(out[a:b])
     for k in range(hist.shape[0]):
         hist[k] = 0
     for t in range(used.shape[0]):
         if used[t] == now:
-            part = parts[t][a:b].reshape(-1)
+            part = flat(parts[t][a:b])
             for k in range(hist.shape[0]):
                 hist[k] += part[k]

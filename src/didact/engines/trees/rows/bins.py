@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.trees.rows.bins_loops import cut_column, encode_rows, make_heaps
+from didact.engines.trees.rows.bins_loops import cut_column, encode_rows
 from didact.engines.trees.tuning import CODED_ROWS, TURNED_ROWS
 
 SAMPLE = 200_000  # rows from which the bins are learnt
@@ -156,10 +156,14 @@ class Heaps(NamedTuple):
 
 
 def search_order(bins: Bins) -> Heaps:
-    """The thresholds in the order in which `bin_codes` searches them."""
-    found = Heaps(np.full(bins.thresholds.shape, np.inf), np.empty(len(bins.n_bins), np.int64))
-    make_heaps(bins.thresholds, np.where(bins.categorical, 1, bins.n_bins), *found)
-    return found
+    """The thresholds as `bin_codes` looks through them, level by level; unused places are infinite."""
+    heaps, counts = np.full(bins.thresholds.shape, np.inf), np.where(bins.categorical, 1, bins.n_bins)
+    levels = np.array([max(int(count) - 1, 0).bit_length() for count in counts], np.int64)
+    for depth in np.unique(levels[levels > 0]):
+        steps = [np.arange(1 << (depth - d - 1), 1 << depth, 1 << (depth - d)) - 1 for d in range(depth)]
+        some, places = levels == depth, np.concatenate(steps)
+        heaps[some, : len(places)] = bins.thresholds[np.ix_(some, places)]
+    return Heaps(heaps, levels)
 
 
 def bin_codes(X: Any, bins: Bins, out: Array | None = None, order: Heaps | None = None) -> Array:

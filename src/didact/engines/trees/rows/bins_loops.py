@@ -50,19 +50,6 @@ def cut_column(values: Array, weights: Array, max_bins: int, cuts: Array) -> int
     return count
 
 
-@jit
-def make_heaps(thresholds: Array, n_bins: Array, heaps: Array, levels: Array) -> None:
-    """Each feature's thresholds in the order of a balanced search, level by level; unused places are infinite."""
-    for f in range(heaps.shape[0]):
-        depth = 0
-        while (1 << depth) < n_bins[f]:
-            depth += 1
-        levels[f] = depth
-        for d in range(depth):
-            for j in range(1 << d):
-                heaps[f, (1 << d) - 1 + j] = thresholds[f, (2 * j + 1) * (1 << (depth - d - 1)) - 1]
-
-
 @jit_unmanaged(forceinline=True)
 def search_heap(values: Array, heap: Array, depth: int, at: Array) -> None:
     """The number of thresholds below each of a block of values: a step of all searches before the next one."""
@@ -101,7 +88,6 @@ def warm() -> None:
     """Compile for the types in use."""
     cut_column(np.arange(3.0), np.ones(3), 2, np.zeros(2, np.int64))
     one = np.ones(1, np.int64)
-    make_heaps(np.full((1, 2), np.inf), one, np.full((1, 2), np.inf), one.copy())
     for kind in (np.float32, np.float64):
         for code in (np.uint8, np.uint16):
             X = np.zeros((1, 1), kind)

@@ -40,7 +40,7 @@ def number_pairs(a: Array, b: Array, step: int, most: int, numbers: Array, out: 
     return many
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def add_bundled(first: Int, starts: Array, targets: Array, hist: Array) -> None:
     """Add the sums of each slot from `first` on to its targets: the slots of the codes that make up a bundled one."""
     for k in range(starts.shape[0] - 1):

@@ -20,7 +20,7 @@ class Channels(NamedTuple):
     """The rows of a sample in fixed point: values (targets and a weight), or labels (a weight for each class)."""
 
     fixed: Array  # (n, columns) int64
-    labels: Array  # (n, outputs) int32: which channel a number is added to; (0, 0) for values
+    labels: Array | None  # (n, outputs) int32: which channel a number is added to; None for values
     n_channels: int  # sums of a histogram's bin
     kind: int
     shift: int  # the bit at which the count begins
@@ -32,15 +32,20 @@ class Channels(NamedTuple):
         return self.n_channels if self.kind == LABELS else max(self.n_channels - 1, 1)
 
     @property
+    def outputs(self) -> int:
+        """How many labels a row has; 1 for values."""
+        return 1 if self.labels is None else self.labels.shape[1]
+
+    @property
     def how(self) -> Reading:
         """How the numbers are read."""
-        return Reading(self.kind, self.shift, max(self.labels.shape[1], 1))
+        return Reading(self.kind, self.shift, self.outputs)
 
     def sums(self, fixed: Array) -> tuple[Array, Array]:
         """The float sums (nodes, targets + weight, or classes) and the counts of nodes with these sums."""
         low, mask = fixed[:, -1], (1 << self.shift) - 1
         if self.kind == LABELS:
-            counts = (fixed >> self.shift).sum(axis=1) // max(self.labels.shape[1], 1)
+            counts = (fixed >> self.shift).sum(axis=1) // self.outputs
             return (fixed & mask) * self.inverse, counts
         if self.kind == UNIT:
             spare = 64 - self.shift
@@ -57,5 +62,5 @@ def count_shift(n: int) -> int:
 
 def value_layout(fixed: Array, kind: int, shift: int, inverse: Array) -> Channels:
     """Channels of values with these numbers."""
-    return Channels(fixed=fixed, labels=np.empty((0, 0), np.int32), n_channels=fixed.shape[1], kind=kind, shift=shift,
+    return Channels(fixed=fixed, labels=None, n_channels=fixed.shape[1], kind=kind, shift=shift,
                     inverse=inverse)  # fmt: skip

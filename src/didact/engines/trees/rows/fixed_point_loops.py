@@ -34,12 +34,12 @@ def power_below(room: float, total: float) -> float:
     return 2.0 ** min(max(np.floor(np.log2(room) - np.log2(total)), -1000.0), 1000.0)
 
 
-@jit_unmanaged
+@jit_unmanaged(cold=True)
 def write_units(slopes: float, curvatures: float, how: Reading, inverse: Array) -> None:
     """What one unit of each number of boosting stands for, where |g| and h sum to this much over all rows."""
-    inverse[0] = 1.0 / power_below(2.0 ** (how.shift - 2) if how.kind == UNIT else 2.0**60, slopes)
+    inverse[0] = 1.0 / power_below(float(1 << (how.shift - 2)) if how.kind == UNIT else 2.0**60, slopes)
     if how.kind != UNIT:
-        inverse[1] = 1.0 / power_below(2.0 ** (how.shift - 1), curvatures)
+        inverse[1] = 1.0 / power_below(float(1 << (how.shift - 1)), curvatures)
 
 
 @jit_unmanaged
@@ -84,6 +84,17 @@ def decoded(fixed: Array, how: Reading, inverse: Array, sums: Array, at: Int) ->
         sums[at + c] = fixed[c] * inverse[c]
     sums[at + C - 1] = (fixed[C - 1] & mask) * inverse[C - 1]
     return fixed[C - 1] >> how.shift
+
+
+@jit_unmanaged
+def count_of(fixed: Array, how: Reading, inverse: Array) -> Int:
+    """The number of rows of fixed-point sums."""
+    if how.kind == UNIT:
+        return pair(fixed[0], fixed[0], how, inverse)[2]
+    count = np.int64(0)
+    for c in range(0 if how.kind == LABELS else fixed.shape[0] - 1, fixed.shape[0]):
+        count += fixed[c] >> how.shift
+    return count // how.outputs
 
 
 @jit_unmanaged

@@ -32,6 +32,17 @@ BEST = np.dtype([(name, np.float64) for name in ("gain", "left_value", "right_va
                 + [(name, np.int64) for name in ("feature", "bin", "missing_left")])  # fmt: skip
 
 
+class General(NamedTuple):
+    """Room for the search with categories, monotone bounds, several classes or targets.
+
+    Where there are none of them, None stands for it, and what belongs to them is not compiled.
+    """
+
+    keys: Array  # float64 (largest number of bins + 1): means of categories
+    ids: Array  # int64: categories in order
+    line: Array  # int64 (largest number of bins + 1, channels): sums of categories in order
+
+
 class Bound(NamedTuple):
     """What a node is compared with: its score, and monotone bounds with the sign of the feature (0: none)."""
 
@@ -43,9 +54,20 @@ class Bound(NamedTuple):
 
 @jit_unmanaged
 def node_score(
+    total: Array, low: float, high: float, how: Reading, inverse: Array, criterion: Any, sums: Array,
+    general: General | None,
+) -> float:  # fmt: skip
+    """The score of a whole node, with its value held within monotone bounds; NaN if its labels are pure."""
+    if general is None:
+        s, w, _ = pair(total[0], total[total.shape[0] - 1], how, inverse)
+        return score2(criterion, s, w)
+    return _general_score(total, low, high, how, inverse, criterion, sums)
+
+
+@jit_unmanaged
+def _general_score(
     total: Array, low: float, high: float, how: Reading, inverse: Array, criterion: Any, sums: Array
 ) -> float:
-    """The score of a whole node, with its value held within monotone bounds; NaN if its labels are pure."""
     n = targets_of(how, total.shape[0])
     decoded(total, how, inverse, sums, ZERO)
     if how.kind == LABELS:
@@ -198,8 +220,12 @@ def scan_fixed(
 def scan_cuts(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, lines: Lines,
+    general: General | None,
 ) -> bool:  # fmt: skip
     """Scan the cuts of a column in whichever way is faster."""
+    if general is None:
+        return scan_pairs(f, hist, at, first, stop, start, only, total, how, inverse, bound.score, limits, criterion,
+                          best, fixed[2], lines)  # fmt: skip
     if is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf:
         return scan_pairs(f, hist, at, first, stop, start, only, total, how, inverse, bound.score, limits, criterion,
                           best, fixed[2], lines)  # fmt: skip
@@ -210,7 +236,7 @@ def scan_cuts(
 @jit_unmanaged
 def scan_numbers(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
-    limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, lines: Lines,
+    limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, lines: Lines, general: General | None,
 ) -> bool:  # fmt: skip
     """Try the thresholds of a feature; whether its values (or their absence) differ in this node."""
     lowest, highest = occupied_range(hist, at, bins)
@@ -228,5 +254,5 @@ def scan_numbers(
         # With missing values alone on the right, the threshold is infinite.
         stop = highest + 1 if missing and missing_left == 0 else highest
         scan_cuts(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, fixed, sums,
-                  best, lines)  # fmt: skip
+                  best, lines, general)  # fmt: skip
     return True

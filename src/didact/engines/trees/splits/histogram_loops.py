@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged, prefetch
+from didact.core.jit import flat, jit_unmanaged, prefetch
 from didact.core.jit.simd import add_pair
 from didact.core.typing import Array
 
@@ -34,19 +34,19 @@ def ask_ahead(codes: Array, fixed: Array, rows: Array, r: int, a: Int, b: Int) -
 
 @jit_unmanaged
 def count_columns(
-    codes: Array, fixed: Array, labels: Array, rows: Array, start: Int, stop: Int, first: Array, hist: Array
+    codes: Array, fixed: Array, labels: Array | None, rows: Array, start: Int, stop: Int, first: Array, hist: Array
 ) -> None:
     """Add rows to the histograms of the columns start … stop − 1."""
     for a in range(start, stop, GROUP):
         b = min(a + GROUP, stop)
-        if labels.shape[1] == 1:
+        if labels is not None:
             _add_labels(codes, fixed, labels, rows, a, b, first, hist)
-        elif labels.shape[1] == 0 and fixed.shape[1] == 1:
+        elif fixed.shape[1] == 1:
             _add_ones(codes, fixed, rows, a, b, first, hist)
-        elif labels.shape[1] == 0 and fixed.shape[1] == 2:
+        elif fixed.shape[1] == 2:
             _add_pairs(codes, fixed, rows, a, b, first, hist)
         else:
-            _add_any(codes, fixed, labels, rows, a, b, first, hist)
+            _add_lines(codes, fixed, rows, a, b, first, hist)
 
 
 @jit_unmanaged
@@ -75,69 +75,65 @@ def _add_ones(codes: Array, fixed: Array, rows: Array, a: Int, b: Int, first: Ar
 def _add_labels(
     codes: Array, fixed: Array, labels: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array
 ) -> None:
-    zero = np.uint64(0)
     for r in range(rows.shape[0]):
         ask_ahead(codes, fixed, rows, r, a, b)
         i = np.uint64(rows[r])
-        g, label = fixed[i, zero], np.uint64(labels[i, zero])
-        for f in range(a, b):
-            hist[first[np.uint64(f)] + codes[i, np.uint64(f)], label] += g
+        g = fixed[i, np.uint64(0)]
+        for o in range(labels.shape[1]):
+            label = np.uint64(labels[i, np.uint64(o)])
+            for f in range(a, b):
+                hist[first[np.uint64(f)] + codes[i, np.uint64(f)], label] += g
 
 
-@jit_unmanaged
-def _add_any(codes: Array, fixed: Array, labels: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
+@jit_unmanaged(cold=True)
+def _add_lines(codes: Array, fixed: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
     for r in range(rows.shape[0]):
         i = np.uint64(rows[r])
         for f in range(a, b):
             k = first[np.uint64(f)] + codes[i, np.uint64(f)]
-            if labels.shape[1] > 0:
-                for o in range(labels.shape[1]):
-                    hist[k, np.uint64(labels[i, np.uint64(o)])] += fixed[i, np.uint64(0)]
-            else:
-                for c in range(fixed.shape[1]):
-                    hist[k, np.uint64(c)] += fixed[i, np.uint64(c)]
-
-
-@jit_unmanaged
-def add_column(column: Array, fixed: Array, labels: Array, rows: Array, first: Int, hist: Array) -> None:
-    """Add rows to the histogram of one column, whatever their numbers."""
-    zero, at = np.uint64(0), np.uint64(first)
-    for r in range(rows.shape[0]):
-        i = np.uint64(rows[r])
-        k = at + column[i]
-        if labels.shape[1] > 0:
-            for o in range(labels.shape[1]):
-                hist[k, np.uint64(labels[i, np.uint64(o)])] += fixed[i, zero]
-        else:
             for c in range(fixed.shape[1]):
                 hist[k, np.uint64(c)] += fixed[i, np.uint64(c)]
 
 
 @jit_unmanaged
-def add_totals(fixed: Array, labels: Array, rows: Array, total: Array) -> None:
+def _add_row(i: Int, fixed: Array, labels: Array | None, total: Array) -> None:
+    """Add the numbers of a row to the channels."""
+    if labels is not None:
+        for o in range(labels.shape[1]):
+            total[np.uint64(labels[i, np.uint64(o)])] += fixed[i, np.uint64(0)]
+    else:
+        for c in range(fixed.shape[1]):
+            total[np.uint64(c)] += fixed[i, np.uint64(c)]
+
+
+@jit_unmanaged
+def add_column(column: Array, fixed: Array, labels: Array | None, rows: Array, first: Int, hist: Array) -> None:
+    """Add rows to the histogram of one column, whatever their numbers."""
+    at = np.uint64(first)
+    for r in range(rows.shape[0]):
+        i = np.uint64(rows[r])
+        _add_row(i, fixed, labels, hist[at + column[i]])
+
+
+@jit_unmanaged
+def add_totals(fixed: Array, labels: Array | None, rows: Array, total: Array) -> None:
     """Add the numbers of some rows to the total of each channel."""
     for r in range(rows.shape[0]):
-        i = rows[r]
-        if labels.shape[1] > 0:
-            for o in range(labels.shape[1]):
-                total[labels[i, o]] += fixed[i, 0]
-        else:
-            for c in range(fixed.shape[1]):
-                total[c] += fixed[i, c]
+        _add_row(np.uint64(rows[r]), fixed, labels, total)
 
 
 @jit_unmanaged
 def set_zero(hist: Array) -> None:
     """Set a histogram to zero."""
-    flat = hist.reshape(-1)
-    for k in range(flat.shape[0]):
-        flat[k] = 0
+    words = flat(hist)
+    for k in range(words.shape[0]):
+        words[k] = 0
 
 
 @jit_unmanaged
 def subtract(parent: Array, child: Array) -> None:
     """The sibling's histogram in place of the parent's."""
-    a, b = parent.reshape(-1), child.reshape(-1)
+    a, b = flat(parent), flat(child)
     for k in range(a.shape[0]):
         a[k] -= b[k]
 
@@ -178,8 +174,8 @@ def warm() -> None:
     rows = np.zeros(1, np.uint32)
     for code in (np.uint8, np.uint16):
         codes = np.zeros((1, 1), code)
-        first, none = np.zeros(1, np.uint64), np.empty((0, 0), np.int32)
-        count_columns(codes, np.ones((1, 2), np.int64), none, rows, 0, 1, first, np.zeros((2, 2), np.int64))
+        first = np.zeros(1, np.uint64)
+        count_columns(codes, np.ones((1, 2), np.int64), None, rows, 0, 1, first, np.zeros((2, 2), np.int64))
         part(codes[:, 0].copy(), np.ones(256, np.uint8), rows, rows.copy(), True)
-    add_totals(np.ones((1, 2), np.int64), none, rows, np.zeros(2, np.int64))
+    add_totals(np.ones((1, 2), np.int64), None, rows, np.zeros(2, np.int64))
     subtract(np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64))

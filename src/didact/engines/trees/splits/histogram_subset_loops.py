@@ -23,7 +23,7 @@ from didact.engines.trees.rows.fixed_point_loops import (
     targets_of,
     weight_at,
 )
-from didact.engines.trees.splits.histogram_cut_loops import Bound, Lines, scan_cuts
+from didact.engines.trees.splits.histogram_cut_loops import Bound, General, Lines, scan_cuts, scan_numbers
 from didact.engines.trees.splits.histogram_loops import Int
 
 
@@ -58,17 +58,16 @@ def sort_categories(
 @jit_unmanaged
 def scan_subsets(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
-    limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
-    line: Array, lines: Lines,
+    limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, bits: Array, lines: Lines, general: General,
 ) -> bool:  # fmt: skip
     """Try subsets of the categories of a feature; whether there are two of them in this node.
 
     Categories in order are put into `line` as the bins of a number would be.
     """
-    C, none = total.shape[0], np.int64(-1)
+    C, none, ids, line = total.shape[0], np.int64(-1), general.ids, general.line
     orders = 1 if is_plain(how, C) or limits.random_splits else targets_of(how, C)
     for order in range(orders):
-        m = sort_categories(hist, at, bins + 1, order, draw, how, inverse, limits, sums, keys, ids)
+        m = sort_categories(hist, at, bins + 1, order, draw, how, inverse, limits, sums, general.keys, ids)
         if m < 2:
             return False
         only = np.int64(hashed(draw) % np.uint64(m - 1)) if limits.random_splits else none
@@ -79,10 +78,24 @@ def scan_subsets(
                 for c in range(C):
                     line[k, c] = hist[b, c]
             if scan_cuts(f, line, np.int64(0), np.int64(0), m - 1, none, only, total, how, inverse, bound, limits,
-                         criterion, fixed, sums, best, lines):  # fmt: skip
+                         criterion, fixed, sums, best, lines, general):  # fmt: skip
                 best[0].missing_left = _set_bits(best[0].bin, m, backwards, bins, ids, bits)
                 best[0].bin = -1
     return True
+
+
+@jit_unmanaged
+def scan_feature(
+    categorical: Int, f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound,
+    draw: Int, limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, bits: Array, lines: Lines,
+    general: General | None,
+) -> bool:  # fmt: skip
+    """Try the splits of a feature; whether its values differ in this node."""
+    if general is not None and categorical:
+        return scan_subsets(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, fixed, sums, best,
+                            bits, lines, general)  # fmt: skip
+    return scan_numbers(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, fixed, sums, best,
+                        lines, general)  # fmt: skip
 
 
 @jit_unmanaged
