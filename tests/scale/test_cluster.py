@@ -42,8 +42,8 @@ IDS = [f"{type(model).__name__}-{target}" for model, target in MODELS]
 def client():
     """Worker processes, each with a nanny that starts it again when it dies.
 
-    Some time after a worker was lost the cluster looks whether another one of its name is there, and closes the nanny if
-    none is: a second kill just then would leave one worker for good. Here that time does not come.
+    Some time after a worker was lost the cluster looks whether another one of its name is there, and closes the nanny
+    if none is: a second kill just then would leave one worker for good. Here that time does not come.
     """
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
