@@ -3,9 +3,13 @@
 A node whose histograms are worth keeping holds a numbered buffer; its larger child gets it, less the smaller child's.
 Others count one feature at a time. Random choices come from a key that a node inherits: no order changes them.
 
-Layout: a node is a record of NODE_FIELDS; `fixed`[node] has two lines of fixed-point sums (its own, those of the left
-side of its best split), `masks`[node] the words [ interaction groups | categories that go left ]. Feature f has the
-slots first[f] … first[f] + n_bins[f] of a histogram, the last of them for missing values.
+Layout of node k, and of the slots of feature f in a histogram::
+
+    at[k]      a record of NODE_FIELDS
+    fixed[k]   [ its sums ][ those of the left side of its best split ]    fixed point
+    masks[k]   [ interaction groups ][ categories that go left ]           bits
+
+    first[f]   [ bin 0 ][ bin 1 ] … [ bin n_bins[f] − 1 ][ missing ]
 """
 
 from typing import Any, NamedTuple

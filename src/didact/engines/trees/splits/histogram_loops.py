@@ -4,8 +4,14 @@ hist[slot, channel] is the sum of the numbers of the rows whose code falls into 
 column + code. Cost: a load, an addition and a store per row and column: 0.7 ns for a pair of numbers, as what rows far
 apart bring (a line or two of codes and one of numbers, which serve all columns) is asked for a few rows ahead.
 
-Layout: codes (n, columns) and fixed (n, channels) row after row, hist (slots, channels) with column f from first[f] on;
-rows are row numbers, in ascending order within a node.
+Layout of what is counted, row after row, and of the histogram of a node::
+
+    codes (n, columns)      fixed (n, channels)       hist (slots, channels)
+    row i  c₀ c₁ c₂ …       row i  [ w y | w ]        first[0] ┌ bin 0 of column 0
+    row j  …                row j  …                           │ bin 1 …
+                                                      first[1] ├ bin 0 of column 1 …
+
+`rows` are row numbers, in ascending order within a node.
 """
 
 from typing import Any
