@@ -71,6 +71,23 @@ def test_fewer_rows_than_columns_give_what_the_matrix_gives():
     assert np.isfinite(wide.score(X))
 
 
+@pytest.mark.parametrize("rotation", [None, "promax"])
+def test_factors_beyond_the_rows_cost_nothing_and_change_nothing(rotation):
+    X = np.random.default_rng(3).normal(size=(5, 40)) @ np.diag(np.linspace(0.5, 2.0, 40))
+    few, many = (FactorAnalysis(k, rotation=rotation, tol=1e-8).fit(X) for k in (4, 40))
+    for k, model in ((4, few), (40, many)):
+        assert model.transform(X).shape == (5, k)
+        loadings, noise, phi = model.components_, model.noise_variance_, np.eye(k)
+        phi = getattr(model, "factor_correlation_", phi)
+        precision = np.linalg.inv(phi) + loadings / noise @ loadings.T
+        expected = np.linalg.solve(precision, loadings / noise @ (X - model.mean_).T).T
+        np.testing.assert_allclose(model.transform(X), expected, rtol=1e-8, atol=1e-10)
+        _, covariance, whitener = model._density()
+        assert whitener.axes.shape[1] <= len(X)  # p × k before: 30 s of predictions for 2 × 3,000
+        np.testing.assert_allclose(covariance.dense(), loadings.T @ phi @ loadings + np.diag(noise), rtol=1e-9)
+    np.testing.assert_allclose(many.score_samples(X), few.score_samples(X), rtol=1e-6)
+
+
 def test_weights_are_repetitions_and_scores_are_expectations():
     X = factors(n=60)
     w = np.random.default_rng(1).integers(0, 4, size=60)

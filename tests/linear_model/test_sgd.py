@@ -12,6 +12,7 @@ from sklearn.linear_model import SGDRegressor as TheirRegressor
 
 import didact
 from didact import Batches
+from didact.core.errors import InputError
 from didact.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from didact.parts.losses import Hinge, SquaredHinge
 
@@ -310,6 +311,9 @@ def test_held_out_rows_stop_a_fit():
     assert full.fit(X[30:], y[30:].astype(float)).n_iter_ < 100
     with pytest.raises(ValueError, match="EarlyStopping"):
         SGDClassifier(early_stopping=True).fit(Batches(lambda: [(X, y)]))
+    for model in (SGDClassifier(validation_fraction=1e-4), SGDRegressor(validation_fraction=0.999)):
+        with pytest.raises(InputError, match="leaves too few rows to fit or to validate"):
+            model.set_params(early_stopping=True).fit(X, y)
     with pytest.raises(ValueError, match="partial_fit"):
         SGDClassifier(early_stopping=True).partial_fit(X, y, classes=[0, 1])
 

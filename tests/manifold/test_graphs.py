@@ -12,6 +12,7 @@ from sklearn.datasets import make_moons, make_swiss_roll
 from sklearn.neighbors import radius_neighbors_graph
 
 from didact.cluster import SpectralClustering, spectral_clustering
+from didact.core.errors import InputError
 from didact.engines.spectral import paths
 from didact.engines.spectral.eigen import eigenpairs
 from didact.engines.spectral.local import barycentric, neighbor_weights
@@ -306,3 +307,16 @@ def test_eigenpairs_beside_zero_are_told_apart():
     found, vectors = eigenpairs(A, 3, largest=False, shift=1e-12)
     np.testing.assert_allclose(found, values[:3], atol=1e-14)
     np.testing.assert_allclose(A @ vectors, vectors * found, atol=1e-14)
+
+
+@pytest.mark.parametrize("huge", [1e160, 1e308])
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+def test_values_beyond_squares_are_refused_in_a_sentence(huge):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[0, 0], X[1, 1] = huge, -huge
+    with pytest.raises(InputError, match=r"distances has values up to .* overflow"):
+        Isomap().fit(X)
+    with pytest.raises(InputError, match="affinities hold NaN or infinity"):
+        SpectralClustering(2, random_state=0).fit(X)
+    with pytest.raises(InputError, match="affinities hold NaN or infinity"):
+        SpectralEmbedding(affinity="rbf", random_state=0).fit(X)

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import didact
 from didact.core.errors import InputError, ParameterError
+from didact.engines.embedding.starts import principal_start
 from didact.manifold import TSNE, trustworthiness
 
 DIGITS = load_digits(return_X_y=True)
@@ -166,3 +167,11 @@ def test_trustworthiness_is_scikit_learns():
         assert np.isclose(trustworthiness(D, Y, metric="precomputed"), theirs.trustworthiness(X, Y, metric="manhattan"))
     with pytest.raises(ParameterError, match="n_neighbors"):
         trustworthiness(X, X, n_neighbors=60)
+
+
+@pytest.mark.parametrize("power", [-1060, 0, 1023])
+def test_places_to_begin_with_do_not_depend_on_the_unit(power):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(30, 4)) * [1.0, 0.9, 0.5, 0.2]
+    X[0, 0] = 1.75
+    start = principal_start(np.ldexp(X, power), 2, np.random.default_rng(1))
+    np.testing.assert_allclose(start, principal_start(X, 2, np.random.default_rng(1)), rtol=1e-2, atol=1e-6)

@@ -1,5 +1,7 @@
 """Files are whole or not there."""
 
+import os
+
 import pytest
 
 from didact.core.errors import InputError
@@ -15,6 +17,23 @@ def test_all_files_appear_together_and_nothing_else(tmp_path):
         assert a.read_text() == "old"
         assert draft_a.suffix == ".txt"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "new", "b.txt": "new"}
+
+
+def test_what_killed_studies_left_behind_is_removed_in_time(tmp_path):
+    names = [
+        ".model-0123abcd.didact",
+        f"..model-0123abcd.didact.{'0a' * 16}",
+        ".model-new.didact",
+        ".else-0123abcd.didact",
+    ]
+    running = ".model-89abcdef.didact"
+    for name in (*names, running):
+        (tmp_path / name).write_text("half")
+    for name in names:
+        os.utime(tmp_path / name, (0, 0))
+    with beside(tmp_path / "model.didact") as (draft,):
+        draft.write_text("new")
+    assert {path.name for path in tmp_path.iterdir()} == {"model.didact", running, *names[2:]}
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])

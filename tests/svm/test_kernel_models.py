@@ -276,3 +276,13 @@ def test_bad_input_is_refused_in_a_sentence():
         KernelPerceptron(variant="voted", approximation="nystroem").fit(X, TWO)
     with pytest.raises(ParameterError, match="precomputed"):
         LSSVC(kernel="precomputed", approximation="nystroem").fit(K, TWO)
+
+
+@pytest.mark.parametrize("model", [KernelLogisticRegression(), KernelPerceptron(), KernelSGDRegressor(), LSSVC()])
+@pytest.mark.parametrize("huge", [1e160, 1e308])
+def test_a_width_that_overflows_is_refused(model, huge):
+    """The variance would be infinite, all rows alike, and all predictions one constant."""
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    X[0, 1] = huge
+    with pytest.raises(InputError, match=r"Input X in column 1 .* overflow"):
+        model.fit(X, y)

@@ -8,8 +8,9 @@ from sklearn import tree as theirs
 from sklearn.datasets import load_diabetes, load_wine, make_classification, make_regression
 
 from didact import Batches
+from didact.core.errors import InputError
 from didact.ensemble import RandomForestClassifier
-from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from didact.tree import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def assert_same_tree(ours, other):
@@ -288,8 +289,9 @@ def test_bad_input_in_one_sentence():
     with pytest.raises(ValueError, match="weight"):
         DecisionTreeClassifier().fit(X, y, sample_weight=[0.0, 0.0])
     model = DecisionTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"0 sample|empty"):
-        model.prune(X[:0], [])
+    for tree in (model, DecisionTreeRegressor().fit(X, [0.0, 1.0]), C45Classifier().fit(X, y)):
+        with pytest.raises(InputError, match="validation set is empty"):
+            tree.prune(X[:0], [])
     with pytest.raises(ValueError, match="class_weight names 'c'"):
         DecisionTreeClassifier(class_weight={"c": 1.0}).fit(X, y)
     both = np.array([[0, 0], [1, 1]])

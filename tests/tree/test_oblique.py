@@ -149,6 +149,30 @@ def test_principal_axes_are_the_edges_of_a_turned_box():
     np.testing.assert_allclose(line, np.array([1.0, 2.0, 0.0]) / np.sqrt(5), atol=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e9, 1e100])
+def test_units_of_columns_do_not_count(unit):
+    """The direction is that of the other unit, and nothing is said of ill-conditioned matrices."""
+    rng = np.random.default_rng(5)
+    X, w = rng.normal(size=(100, 3)), np.ones(100)
+    y, units = X @ [1.0, -1.0, 2.0] + rng.normal(size=100), np.array([unit, 1.0, 1.0])
+    for find, target in ((fisher, y > 0), (least_squares, y)):
+        direction = find(X * units, w, target, 1e-3) * units  # as seen in the old units
+        np.testing.assert_allclose(direction / np.linalg.norm(direction), find(X, w, target, 1e-3), rtol=1e-9)
+    for model in (ObliqueTreeClassifier(max_depth=3), ObliqueTreeRegressor(max_depth=3)):
+        label = (y > 0).astype(int)
+        assert model.fit(X * units, label).score(X * units, label) > 0.5
+
+
+@pytest.mark.parametrize("huge", [1e150, 1e154])
+def test_rows_beside_a_huge_one_are_read_without_a_warning(huge):
+    rng = np.random.default_rng(6)
+    X = rng.uniform(1, 5, size=(90, 3))
+    y = np.arange(90) // 30
+    X[0, 0], X[60, 1] = huge, -huge
+    for model in (ObliqueTreeClassifier(), ObliqueTreeRegressor()):
+        assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
 @pytest.mark.parametrize("factor", [1e-9, 0.001, 1000.0])
 def test_a_constant_factor_of_the_weights_changes_nothing(factor):
     rng = np.random.default_rng(0)

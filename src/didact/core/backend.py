@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.errors import InputError
 from didact.core.typing import Array
 
 
@@ -96,3 +97,11 @@ def read_only(a: Array) -> Array:
     a = np.array(a) if not a.flags.aligned else a.view()
     a.flags.writeable = False
     return a
+
+
+def refuse_no_rows(X: Any, sentence: str) -> None:
+    """Raise an error with a sentence about what X is for, if it is known to hold no rows."""
+    shape = getattr(X, "shape", None)
+    count = shape[0] if shape else len(X) if hasattr(X, "__len__") else None
+    if isinstance(count, (int, np.integer)) and count == 0:
+        raise InputError(sentence)

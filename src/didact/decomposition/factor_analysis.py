@@ -22,7 +22,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.decomposition.incomplete import Model, fit_incomplete, parameters
-from didact.decomposition.latent import _Latent
+from didact.decomposition.latent import _Latent, loaded
 from didact.decomposition.rotations import SHARE, oblique, orthogonal
 from didact.decomposition.spread import Spread, spread_of
 from didact.engines.components.em import em
@@ -230,10 +230,9 @@ class FactorAnalysis(_Latent):
             turned = loadings.T @ orthogonal(loadings.T, "quartimax" if self.rotation == "quartimax" else "varimax")
             loadings = turned.T
         if self.rotation == "promax":
-            loaded = np.flatnonzero((loadings != 0).any(axis=1))
-            correlation = np.eye(k)
-            oblong, among = oblique(loadings[loaded].T)
-            loadings[loaded], correlation[np.ix_(loaded, loaded)] = oblong.T, among
+            used, correlation = loaded(loadings), np.eye(k)
+            oblong, among = oblique(loadings[used].T)
+            loadings[used], correlation[np.ix_(used, used)] = oblong.T, among
             found["factor_correlation_"] = correlation.astype(dtype)
         parts = {"components_": loadings, "noise_variance_": noise, "mean_": S.mean}
         return {name: np.asarray(value, dtype) for name, value in parts.items()} | found

@@ -26,9 +26,20 @@ from didact.parts.statistics.moments import Sums
 
 def score_matrix(loadings: Array, noise: Array, prior: Array) -> Array:
     """The matrix (p, k) by which centred rows become scores of the factors; `prior` is Φ⁻¹, or for Bartlett's 0."""
-    scaled = loadings / noise
-    precision = scaled @ loadings.T + prior
-    return np.linalg.lstsq(precision, scaled, rcond=None)[0].T if len(precision) else scaled.T
+    out, used = np.zeros(loadings.T.shape), loaded(loadings)
+    if len(used):
+        scaled = loadings[used] / noise
+        precision = scaled @ loadings[used].T + prior[np.ix_(used, used)]
+        out[:, used] = np.linalg.lstsq(precision, scaled, rcond=None)[0].T
+    return out
+
+
+def loaded(loadings: Array) -> Array:
+    """The numbers of the factors that columns have a share in: of fewer rows than factors, no others than rows.
+
+    The others have no correlation with these, and rows say nothing about them.
+    """
+    return np.flatnonzero(loadings.any(axis=1))
 
 
 def projected(X: Any, mean: Array, matrix: Array, loadings: Array, noise: Array, prior: Array) -> Any:
@@ -98,7 +109,10 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _density(self) -> tuple[Array, LowRank, Whitener]:
         loadings = np.asarray(self.components_, np.float64)
-        factor = loadings.T @ np.linalg.cholesky(self._correlation) if len(loadings) else loadings.T
+        used = loaded(loadings)
+        factor = loadings[used].T
+        if len(used):
+            factor = factor @ np.linalg.cholesky(self._correlation[np.ix_(used, used)])
         covariance = LowRank(self._noise, factor)
         return np.asarray(self.mean_, np.float64), covariance, Whitener.of(covariance)
 
@@ -107,7 +121,9 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _given(self) -> tuple[Array, Array, Array, Array]:
         """Mean, loadings, noise and Φ⁻¹."""
         mean, loadings = np.asarray(self.mean_, np.float64), np.asarray(self.components_, np.float64)
-        return mean, loadings, self._noise, np.linalg.inv(self._correlation)
+        prior, used = np.eye(len(loadings)), np.ix_(*[loaded(loadings)] * 2)
+        prior[used] = np.linalg.inv(self._correlation[used])
+        return mean, loadings, self._noise, prior
 
     def transform(self, X: Any) -> Any:
         """The factors of each row, (n, n_components): their expectation, given the values that the row has."""

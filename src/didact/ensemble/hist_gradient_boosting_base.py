@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import is_tensor, to_numpy
+from didact.core.backend import is_tensor, refuse_no_rows, to_numpy
 from didact.core.beside import beside
 from didact.core.categories import learn_categories
 from didact.core.errors import InputError, ParameterError
@@ -189,9 +189,7 @@ class _Boosting(Estimator):
             raise InputError(f"{there} is provided, but {missing} was not provided: sample_weight_val is for both.")
         if self.early_stopping is False:
             raise ParameterError("X_val and y_val are passed to fit while at the same time early_stopping is False.")
-        shape = getattr(X, "shape", None)
-        if not (shape[0] if shape else len(X) if hasattr(X, "__len__") else 1):
-            raise InputError("The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out.")
+        refuse_no_rows(X, "The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out.")
         try:
             rows = self._rows(X, y, w, target=self._target, reset=False)
         except ValueError as error:

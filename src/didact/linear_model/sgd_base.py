@@ -352,7 +352,13 @@ def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tu
     splitter = (StratifiedShuffleSplit if labelled else ShuffleSplit)(
         1, test_size=model.validation_fraction, random_state=seed
     )
-    held = np.sort(counting[next(splitter.split(counting[:, None], y[counting]))[1]])
+    try:
+        held = np.sort(counting[next(splitter.split(counting[:, None], y[counting]))[1]])
+    except ValueError as error:
+        raise InputError(
+            f"validation_fraction={model.validation_fraction} leaves too few rows to fit or to validate ({error}): "
+            "choose another, or early_stopping=False."
+        ) from error
     share = None if w is None else w[held]
 
     def judge(weights: Weights) -> Array:

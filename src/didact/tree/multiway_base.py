@@ -6,13 +6,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, refuse_no_rows
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
 from didact.core.typing import Array
+from didact.engines.trees.pruning import EMPTY
 from didact.engines.trees.variants.c45 import Cases, Rule, grow_c45, pack_c45
 from didact.engines.trees.variants.c45_prune import prune_c45_by_error, prune_pessimistic
 from didact.engines.trees.variants.multiway import class_fractions, multiway_importances
@@ -126,6 +127,7 @@ class _MultiwayClassifier(TreeSize, ClassifierMixin, Estimator):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prune the fitted tree by its errors on held-out rows X with labels y."""
         check_is_fitted(self)
+        refuse_no_rows(X, EMPTY)
         X, y, w = self._rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")

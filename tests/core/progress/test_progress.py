@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
 
 from didact import EarlyStopping, ProgressLog
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.progress import FitProgress
 from didact.core.progress import log as progress_log
 from didact.linear_model import LogisticRegression
@@ -235,6 +235,13 @@ def test_early_stopping_counts_nan_as_no_improvement(problem):
     with np.errstate(all="ignore"):
         model = Descent(max_iter=3000, rate=1e3).set_callbacks(EarlyStopping(patience=4)).fit(*problem)
     assert model.n_iter_ == 5
+
+
+def test_early_stopping_needs_rows_to_judge_by(problem):
+    X, y = problem
+    for empty in (X[:0], []):
+        with pytest.raises(InputError, match="validation set is empty"):
+            EarlyStopping("r2", data=(empty, y[:0]))
 
 
 def test_early_stopping_on_held_out_data_and_on_a_named_score(problem):

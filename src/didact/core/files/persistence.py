@@ -12,12 +12,10 @@ import os
 import re
 import shutil
 import stat
-import time
 import uuid
 import warnings
 import zipfile
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -31,6 +29,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
 
 from didact.core.errors import InputError
+from didact.core.files.left_behind import remove_left_behind
 from didact.core.files.nouns import noun_id, noun_of
 from didact.core.files.trusted import public_name, public_names, untrusted
 from didact.core.sparse import check_sparse
@@ -44,7 +43,6 @@ CALLBACKS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx"
 SMALL, RATIO = 64 << 20, 100
 COMPRESS_BELOW = 16 << 20  # larger parts are arrays, which hardly shrink
 SEARCHED = re.compile(r"SearchCV\.cv_results_\['param_[^']*'\]$")
-LEFT_SECONDS = 3600  # age of a temporary file from which on its writer is taken for dead
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -236,7 +234,7 @@ def _opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 def _write(path: Path, parts: dict[str, bytes]) -> None:
     """Write to a temporary file in the same folder, flush it to disk, then rename it: a crash leaves the old file."""
-    _tidy(path)
+    remove_left_behind(path.parent, rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
     beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with open(beside, "xb") as file:
@@ -251,15 +249,6 @@ def _write(path: Path, parts: dict[str, bytes]) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _tidy(path: Path) -> None:
-    """Remove temporary files that saves to this path left behind when they were killed, if an hour old."""
-    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
-    with suppress(OSError):  # another process may be tidying, too, or the folder is not readable
-        for file in path.parent.iterdir():
-            if left.fullmatch(file.name) and file.stat().st_mtime < time.time() - LEFT_SECONDS:
-                file.unlink()
 
 
 def _read(file: BinaryIO, path: str) -> tuple[bytes, dict[str, Any]]:

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from didact.core.backend import refuse_no_rows
 from didact.core.errors import ParameterError
 
 
@@ -61,6 +62,8 @@ class EarlyStopping:
             raise ParameterError(f"mode must be 'min' or 'max', not {mode!r}.")
         if data is not None and monitor == "value":
             raise ParameterError("The objective is known on the training data only: with data, monitor a score.")
+        if data is not None:
+            refuse_no_rows(data[0], "The validation set is empty: data has no rows. Give some, or leave data out.")
         self.monitor, self.patience, self.min_delta, self.data = monitor, patience, min_delta, data
         self.mode = mode or ("min" if monitor == "value" else "max")
         self._scorer = _scorer(monitor)

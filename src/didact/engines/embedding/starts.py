@@ -28,7 +28,7 @@ def principal_start(X: Any, d: int, rng: np.random.Generator) -> Array:
             'init="random".'
         )
     top = float(abs(X).max()) or 1.0
-    X = X.astype(np.float64) / 2.0 ** np.ceil(np.log2(top))  # squares neither overflow nor vanish
+    X = X.astype(np.float64) / 2.0 ** float(np.frexp(top)[1] - 1)  # squares neither overflow nor vanish
     mean = np.asarray(X.mean(axis=0), np.float64).ravel()
     if not is_sparse(X):
         X, mean = X - mean, np.zeros(p)

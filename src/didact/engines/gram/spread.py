@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from didact.core.backend import is_sparse, namespace, to_host, to_numpy
+from didact.core.backend import is_sparse, namespace, to_host
+from didact.core.overflow import refuse_overflow
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.kernels.base import constant_like
 from didact.kernels.radial import spread_of_rows
@@ -30,8 +31,8 @@ def spread(rows: Rows) -> float:
 
 
 def scale_gamma(rows: Rows) -> float:
-    """γ = 1/(p · variance of X), and 1 if X is constant."""
-    variance = spread(rows)
-    if not np.isfinite(to_numpy(variance)):
-        rows.reduce(entry_sums, 0.0)  # names the columns
+    """γ = 1/(p · variance of X), and 1 if X is constant; columns whose squares overflow are refused."""
+    with np.errstate(all="ignore"):
+        variance = spread(rows)
+    refuse_overflow(rows, variance)
     return 1.0 / (rows.n_features * variance) if variance > 0 else 1.0

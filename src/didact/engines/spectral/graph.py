@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_symmetric
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError, users_level
+from didact.core.rows.memory import finite_sum
 from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.engines.spectral.eigen import eigenpairs, fixed_signs
@@ -28,6 +29,7 @@ from didact.engines.spectral.tuning import FILLED_DEGREE
 from didact.parts.distances import Euclidean, Precomputed
 
 APART = "Graph is not fully connected, spectral embedding may not work as expected."
+INFINITE = "The affinities hold NaN or infinity: check the kernel and the scale of X."
 
 
 def mutual(rows: Array, n: int) -> Any:
@@ -72,6 +74,8 @@ def graph_embedding(
     A: Any, k: int, *, normed: bool = True, drop_first: bool = True, tol: float = 0.0, seed: int = 0
 ) -> Any:
     """The k vectors (n, k) of smallest eigenvalues of the Laplacian, after the first, constant, if that is dropped."""
+    if not finite_sum(A.data if is_sparse(A) else A):
+        raise InputError(INFINITE)
     A = symmetric(A)
     if not is_connected(A):
         warnings.warn(APART, UserWarning, stacklevel=users_level())

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.overflow import too_large
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.spectral.eigen import eigenpairs
 
 CENTRED_ROWS = 256
+LONGEST = 1e150  # distances whose squares can be added
 NO_VALUE = 1e-12  # of the largest eigenvalue: smaller ones count as zero
 
 
@@ -35,7 +37,9 @@ class Scaling(NamedTuple):
 
 def inner_products(D: Array) -> tuple[Array, Array]:
     """Centred inner products (n, n) from distances, and the column means of their squares; in tiles on all threads."""
-    n = len(D)
+    n, longest = len(D), float(D.max(initial=0.0))
+    if not longest < LONGEST:
+        raise too_large("The matrix of distances", longest)
     B, edges = np.empty((n, n)), range(0, n, CENTRED_ROWS)
 
     def squares(a: int) -> Array:

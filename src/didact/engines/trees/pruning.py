@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.errors import InputError
 from didact.core.typing import Array
 from didact.engines.trees.pruning_loops import collapse, keep_if_better
 from didact.engines.trees.tree import LEAF, Tree, decision_path, parents, pruned
+
+EMPTY = "The validation set is empty: pruning needs rows that the tree has not seen."
 
 
 class Path(NamedTuple):
@@ -51,8 +52,6 @@ def prune_reduced_error(tree: Tree, X: Any, losses: Any) -> Tree:
 
     `losses(rows, nodes)` is the loss of each of these rows if it were predicted by the node beside it.
     """
-    if X.shape[0] == 0:
-        raise InputError("The held-out set for pruning is empty: give it at least one row.")
     path = decision_path(tree, X)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(path.indptr))
     own = np.bincount(path.indices, losses(rows, path.indices), minlength=tree.node_count)
