@@ -16,7 +16,7 @@ from didact.core.rows import Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import pairwise_kernel
-from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, rows_or_strings
+from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, kernel_diagonal, rows_or_strings
 from didact.engines.gram.smo import Search, Solved
 from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
 from didact.kernels.radial import spread_of_rows
@@ -207,12 +207,8 @@ class _KernelMachine(Estimator):
 
 def typical_value(kernel: Any, X: AnyArray) -> float:
     """The mean of k(x, x), in which α is measured."""
-    if isinstance(kernel, GivenGram):
-        values = np.diag(kernel.K)
-    elif isinstance(kernel, Kernel):
-        values = to_numpy(kernel.diagonal(X))
-    else:
-        values = np.diag(to_numpy(kernel_block(kernel, X[:SOME], X[:SOME])))
+    own = isinstance(kernel, (GivenGram, Kernel))
+    values = kernel_diagonal(kernel, X if own else X[:SOME])
     return max(float(np.abs(values).mean()), np.finfo(float).tiny)
 
 

@@ -68,6 +68,16 @@ def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     return found
 
 
+def kernel_diagonal(kernel: Any, X: AnyArray) -> Array:
+    """k(x, x) of each row, on the host; of a function of the user's from blocks."""
+    if isinstance(kernel, GivenGram):
+        return np.diag(kernel.K).copy()
+    if isinstance(kernel, Kernel):
+        return np.array(to_numpy(kernel.diagonal(X)), np.float64)
+    blocks = (X[a : a + GRAM_TILE] for a in range(0, X.shape[0], GRAM_TILE))
+    return np.concatenate([np.diag(to_numpy(kernel_block(kernel, B, B))) for B in blocks])
+
+
 def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """The Gram matrix of two sets of rows, in tiles on all threads."""
     if is_tensor(A) or not takes_vectors(kernel) or A.shape[0] <= GRAM_TILE:
