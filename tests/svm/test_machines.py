@@ -199,8 +199,9 @@ def test_bad_input_is_refused_in_a_sentence():
         SVC().fit(X, np.zeros(150))
     with pytest.raises(InputError, match="square kernel matrix"):
         SVC(kernel="precomputed").fit(X, Y)
-    with pytest.raises(InputError, match="NaN or infinity for row"):
-        SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, Y)
+    for cls in (SVC, SVR, OneClassSVM):
+        with pytest.raises(InputError, match="NaN or infinity for row"):
+            cls(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, Y)
     with pytest.raises(InputError, match=r"returned shape \(1, 1\)"):
         SVC(kernel=lambda A, B: np.ones((1, 1))).fit(X, Y)
     for C in (0.0, -1.0, np.nan):

@@ -1,30 +1,28 @@
 """Base of the support vector machines: the kernel that parameters name, limits of the solver, values at new rows."""
 
 import time
-import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, rows_at, to_numpy
-from didact.core.errors import InputError, users_level
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, above_or_infinite, at_least, attr, is_bool, is_callable, one_of, param, whole
 from didact.core.rows import Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
+from didact.engines.gram.definite import NEGATIVE, SOME, warn_indefinite
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, kernel_diagonal, rows_or_strings
 from didact.engines.gram.smo import Search, Solved
-from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
+from didact.kernels import Kernel, Linear
 from didact.kernels.radial import spread_of_rows
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
-SOME = 200  # support vectors on which a kernel is looked at
-NEGATIVE = 1e-6  # of the largest value: what rounding may do to eigenvalues, and to symmetry
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -161,8 +159,7 @@ class _KernelMachine(Estimator):
             chosen = rows_at(X, support)
             kept = to_numpy(chosen) if is_tensor(X) else chosen
             self.support_vectors_ = kept if is_text(kept) else kept.astype(self._dtype, copy=False)
-        if not isinstance(self.kernel_, (RBF, Linear)):
-            self._warn_indefinite(X, support[:SOME])
+        warn_indefinite(self, self.kernel_, lambda: self._some_values(X, support[:SOME]))
         self.kkt_residual_ = max(one.gap for one in solved)
         bad = [one for one in solved if not one.converged]
         self.fit_status_ = int(bool(bad))
@@ -189,20 +186,12 @@ class _KernelMachine(Estimator):
         values.flags.writeable = False  # a change here would change no prediction
         return found
 
-    def _warn_indefinite(self: Any, X: AnyArray, some: Array) -> None:
-        """Say that the kernel is none, if it has a negative eigenvalue on some of the support vectors."""
+    def _some_values(self: Any, X: AnyArray, some: Array) -> AnyArray:
+        """The kernel on the first of the support vectors, which have these numbers."""
         if self.kernel == "precomputed":
-            K = X[np.ix_(some, some)]
-        else:
-            rows = self.support_vectors_[: len(some)]
-            K = to_numpy(kernel_block(self.kernel_, rows, rows))
-        if len(some) and not is_positive_semidefinite(K, tol=NEGATIVE):
-            warnings.warn(
-                f"{type(self).__name__}: the kernel is not positive semidefinite on the fitted rows, so that the "
-                "problem is not convex and what was found need not be the best: take another kernel, or other "
-                "parameters of it.",
-                stacklevel=users_level(),
-            )
+            return X[np.ix_(some, some)]
+        rows = self.support_vectors_[: len(some)]
+        return kernel_block(self.kernel_, rows, rows) if len(some) else np.empty((0, 0))
 
 
 def typical_value(kernel: Any, X: AnyArray) -> float:

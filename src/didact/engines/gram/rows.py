@@ -68,6 +68,14 @@ def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     return found
 
 
+def not_finite(rows: Array) -> InputError:
+    """What to say of a kernel that gave NaN or infinity for some of these rows."""
+    return InputError(
+        f"The kernel gave NaN or infinity for row {int(rows[0])} or one of the {len(rows)} rows evaluated with it: "
+        "check the kernel function and the scale of X."
+    )
+
+
 def kernel_diagonal(kernel: Any, X: AnyArray) -> Array:
     """k(x, x) of each row, on the host; of a function of the user's from blocks."""
     if isinstance(kernel, GivenGram):
@@ -205,10 +213,7 @@ class GramRows:
         else:
             values(0, self.n)
         if not all(finite):
-            raise InputError(
-                f"The kernel gave NaN or infinity for row {int(rows[0])} or one of the {len(rows)} rows evaluated with "
-                "it: check the kernel function and the scale of X."
-            )
+            raise not_finite(rows)
 
     def collect(self, chosen: WorkingSet, size: int) -> None:
         """Bring the matrix of a working set from a device."""

@@ -35,7 +35,7 @@ from didact.core.jit.atomics import new_board
 from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.interior import MOST_RANK, interior_start
-from didact.engines.gram.rows import GivenGram, GramRows, gram_of, images
+from didact.engines.gram.rows import GivenGram, GramRows, gram_of, images, not_finite
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
     CHOOSE,
@@ -166,7 +166,10 @@ def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> A
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    return images(kernel, X, rows_at(X, used), beta[used], dtype)
+    u = images(kernel, X, rows_at(X, used), beta[used], dtype)
+    if not np.isfinite(u).all():
+        raise not_finite(used)
+    return u
 
 
 def movable(dual: Any, alpha: Array) -> tuple[Array, Array]:
