@@ -238,6 +238,20 @@ def test_sizes_whose_squares_overflow_or_vanish_are_refused(cls):
         cls().fit(1e-163 * TWO, LABELS)
 
 
+def test_a_hard_margin_in_columns_of_unequal_size():
+    """What tells the classes apart is a column 10⁻⁴ as large as the other: α is above 10⁷ in units of 1/k(x, x)."""
+    rng = np.random.default_rng(0)
+    side = np.where(np.arange(80) % 2 == 0, 1.0, -1.0)
+    rows = np.column_stack([1e4 * rng.normal(size=80), side * (1.0 + rng.random(80))])
+    model = SVC(C=np.inf, kernel="linear").fit(rows, side)
+    assert (side * model.decision_function(rows)).min() > 0.99
+    assert 1.0 <= model.margins_[0] < 1.2
+    rows[7, 1] = 1.5  # amid the other class
+    rows[7, 0] = 0.0
+    with pytest.raises(InputError, match="cannot be separated"):
+        SVC(C=np.inf, kernel="linear").fit(rows, side)
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_the_hard_margin_goes_with_the_units_of_the_rows(unit):
     rows = unit * np.array([[0.0], [1.0], [3.0], [4.0]])

@@ -22,7 +22,8 @@ from didact.kernels import Kernel, Linear
 from didact.kernels.radial import spread_of_rows
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
-HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
+HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x); where it is reached,
+HARDEST = 1e15  # beyond it distances of classes are smaller than rounding errors of k
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
