@@ -28,11 +28,10 @@ from didact.core.parameters import array_like, at_least, attr, is_callable, none
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.definite import warn_indefinite
 from didact.engines.gram.features import approximation_param, chosen_map, feature_rows, n_components_param
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import images, is_text, rows_or_strings
-from didact.engines.gram.systems import own_gram
+from didact.engines.gram.systems import own_gram, warn_indefinite
 from didact.parts.statistics.moments import Moments, Sums, moments
 
 TINY = 1e-300

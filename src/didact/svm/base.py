@@ -14,10 +14,10 @@ from didact.core.parameters import above, above_or_infinite, at_least, attr, is_
 from didact.core.rows import Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.definite import NEGATIVE, SOME, warn_indefinite
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, kernel_diagonal, rows_or_strings
 from didact.engines.gram.smo import Search, Solved
+from didact.engines.gram.systems import BELOW_ZERO, SOME, warn_indefinite
 from didact.kernels import Kernel, Linear
 from didact.kernels.radial import spread_of_rows
 
@@ -216,7 +216,7 @@ def refuse_asymmetric(K: Array) -> None:
     """Refuse a kernel matrix that differs from its transpose by more than rounding."""
     for a in range(0, len(K), SOME):
         difference = np.abs(K[a : a + SOME] - K[:, a : a + SOME].T)
-        if difference.max(initial=0.0) > NEGATIVE * np.abs(K[a : a + SOME]).max():
+        if difference.max(initial=0.0) > BELOW_ZERO * np.abs(K[a : a + SOME]).max():
             i, j = np.unravel_index(difference.argmax(), difference.shape)
             raise InputError(
                 f"The kernel matrix X is not symmetric: X[{a + i}, {j}] is {K[a + i, j]:g}, and X[{j}, {a + i}] is "

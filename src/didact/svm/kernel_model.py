@@ -12,12 +12,11 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.gather import stacked
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.definite import SOME, warn_indefinite
 from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param
 from didact.engines.gram.online import FeatureSpace, FunctionSpace, TableSpace, row_space
 from didact.engines.gram.rows import is_text, rows_or_strings
 from didact.engines.gram.spread import scale_gamma
-from didact.engines.gram.systems import own_gram
+from didact.engines.gram.systems import SOME, own_gram, warn_indefinite
 from didact.engines.linear.scores import labels_of_scores
 from didact.kernels import Linear
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from didact.engines.gram import interior
-from didact.engines.gram.interior import interior_start, low_rank_features
-from didact.engines.gram.rows import GivenGram, kernel_diagonal
-from didact.engines.gram.smo import Dual, Search, coefficients, leap, solve_dual, violation
+from didact.engines.gram import rows
+from didact.engines.gram.rows import GivenGram, kernel_diagonal, low_rank_features
+from didact.engines.gram.smo import Dual, Search, coefficients, interior_start, leap, solve_dual, violation
 from didact.kernels import RBF, Linear, Polynomial
 from didact.svm import SVC, SVR
 
@@ -90,7 +89,7 @@ def test_features_multiply_to_the_gram_matrix():
 
 def test_a_high_rank_and_a_deadline_are_no_leap(monkeypatch):
     assert interior_start(Linear(), CELLS, classes(), time.monotonic()) is None
-    monkeypatch.setattr(interior, "MOST_RANK", 20)
+    monkeypatch.setattr(rows, "MOST_RANK", 20)
     assert low_rank_features(RBF(0.1), X, len(X), NEVER) is None
     assert leap(RBF(0.1), X, classes(1.0, np.sign(X[:, 0])), Search()) is None
 

@@ -18,7 +18,7 @@ Variable i belongs to row r_i with sign s_i = ±1: one for each row in classific
 All of it is compiled (`smo_loops`): threads share 2 and 4, and stay in the loop from set to set.
 
 Rows are cached in float32 unless tol is small. At the end u is computed in float64 for all rows; what is not optimal
-then goes on, with float64 rows; where pairs make no progress, from an interior point (`interior`). So the result is
+then goes on, with float64 rows; where pairs make no progress, from an interior point (`leap`). So the result is
 optimal for the kernel itself to tol, or says that it is not.
 
 Platt (1999); Joachims (1999), Making large-scale SVM learning practical; Fan, Chen, Lin (2005), JMLR 6.
@@ -34,8 +34,8 @@ from didact.core.backend import rows_at, to_numpy
 from didact.core.jit.atomics import new_board
 from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.interior import MOST_RANK, interior_start
-from didact.engines.gram.rows import GivenGram, GramRows, gram_of, images, not_finite
+from didact.engines.constrained.low_rank_program import interior_point
+from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, gram_of, images, low_rank_features, not_finite
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
     CHOOSE,
@@ -61,7 +61,7 @@ NO_PROGRESS = "no further progress"
 ENDS = {OPTIMAL: "converged", LINGERS: NO_PROGRESS, NO_STEPS: "iteration limit"}
 FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
 CHEAP = 1e9  # multiply–adds together
-REFINEMENTS = 3  # Newton steps after an interior point, each from exact values of u
+POLISHES = 3  # Newton steps after an interior point, each from exact values of u
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
 
 
@@ -139,11 +139,11 @@ def leap(kernel: Any, X: AnyArray, dual: Dual, how: Search) -> Solved | None:
     alpha = interior_start(kernel, X, dual, how.deadline)
     if alpha is None:
         return None
-    for step in range(REFINEMENTS + 1):
+    for step in range(POLISHES + 1):
         u = _images(kernel, X, coefficients(dual, alpha, X.shape[0]))
         gap, rho = violation(dual, alpha, u)
         free = np.flatnonzero((alpha > 0.0) & (alpha < dual.bound))
-        if gap <= how.tol or step == REFINEMENTS or len(free) > MOST_RANK:
+        if gap <= how.tol or step == POLISHES or len(free) > MOST_RANK:
             break
         rows = dual.row[free]
         some = None if isinstance(kernel, GivenGram) else rows_at(X, rows)
@@ -152,6 +152,45 @@ def leap(kernel: Any, X: AnyArray, dual: Dual, how: Search) -> Solved | None:
         newton_on_free(to_numpy(K), part, dual.sign[free], dual.bound[free], f)
         alpha[free] = part
     return Solved(alpha=alpha, u=u, rho=rho, gap=gap, n_iter=0, status="")
+
+
+def interior_start(kernel: Any, X: AnyArray, dual: Any, deadline: float) -> Array | None:
+    """α near the optimum, with the variables at their bounds that belong there; None if the rank is high.
+
+    Features are centred, which changes nothing where Σ s_iα_i is fixed, but for a linear term. A variable is at a bound
+    if its multiplier outweighs its curvature.
+    """
+    used = np.flatnonzero(dual.bound > 0.0)
+    features = low_rank_features(kernel, X, len(used), deadline)
+    if features is None:
+        return None
+    row, sign, bound = dual.row[used], dual.sign[used], dual.bound[used]
+    level, mean = float(dual.sign @ dual.start), features.mean(axis=1, keepdims=True)
+    features -= mean
+    linear = dual.linear[used] + sign * (level * (mean.T @ features)[0])[row]
+    A = np.vstack([features[:, row] * sign, sign])
+    with blas_for(len(A)):
+        end = interior_point(A, linear, bound, level, deadline)
+    if end is None:
+        return None
+    curvature = np.maximum((A[:-1] ** 2).sum(axis=0), np.finfo(float).tiny)
+    found = np.where(end.high < end.low, bound - end.high, end.low)
+    found[end.at_low > curvature * end.low] = 0.0
+    upper = end.at_high > curvature * end.high
+    found[upper] = bound[upper]
+    levelled = _levelled(found, sign, bound, level)
+    if levelled is None:
+        return None
+    alpha = np.zeros(len(dual.bound))
+    alpha[used] = levelled
+    return alpha
+
+
+def _levelled(alpha: Array, sign: Array, bound: Array, level: float) -> Array | None:
+    """α with Σ s_iα_i as it was: what is missing is spread over the free variables by their room; None if more is."""
+    missing, room = level - float(sign @ alpha), np.minimum(bound - alpha, alpha)
+    share = abs(missing) / max(float(room.sum()), np.finfo(float).tiny)
+    return alpha + np.sign(missing) * share * sign * room if share < 1.0 else None
 
 
 def coefficients(dual: Dual, alpha: Array, n: int) -> Array:
