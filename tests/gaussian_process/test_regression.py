@@ -293,11 +293,22 @@ def test_a_function_is_a_kernel():
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
+def test_a_matrix_is_a_function_of_row_numbers():
+    G = RBF(1.5)(np.vstack([X, NEW]))
+    numbers = np.arange(len(G))[:, None]
+    given = GaussianProcessRegressor(lambda A, B: G[A[:, 0].astype(int)][:, B[:, 0].astype(int)], alpha=0.1)
+    given.fit(numbers[: len(X)], Y)
+    expected = GaussianProcessRegressor(RBF(1.5), alpha=0.1, optimizer=None).fit(X, Y)
+    found = given.predict(numbers[len(X) :], return_std=True)
+    for a, b in zip(found, expected.predict(NEW, return_std=True), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("params", "words"),
     [
         ({"kernel": lambda A, B: -(A @ B.T)}, "not returning a positive definite matrix"),
-        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "not returning a positive definite matrix"),
+        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN or infinity"),
         ({"kernel": lambda A, B: A}, "returned shape"),
         ({"alpha": np.ones(7)}, "7 != 60"),
         ({"alpha": -np.ones(60)}, "not negative"),

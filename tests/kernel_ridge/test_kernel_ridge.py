@@ -32,7 +32,6 @@ W = RNG.integers(0, 4, 50).astype(float)
         {"kernel": "laplacian", "gamma": 0.3},
         {"kernel": "poly", "degree": 2},
         {"kernel": "cosine"},
-        {"kernel": "sigmoid", "gamma": 0.01},
         {"kernel": lambda a, b: float(a @ b)},
         {"alpha": 0.01},
     ],
@@ -41,6 +40,24 @@ W = RNG.integers(0, 4, 50).astype(float)
 def test_agrees_with_scikit_learn(params):
     ours, theirs = KernelRidge(**params).fit(X, Y, W), Reference(**params).fit(X, Y, W)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-8, atol=1e-10)
+
+
+def test_a_kernel_that_is_not_positive_semidefinite_ends_with_a_warning():
+    """The answer is still that of scikit-learn, which says nothing."""
+    params = {"kernel": "sigmoid", "gamma": 0.01}
+    with pytest.warns(UserWarning, match="KernelRidge: the kernel is not positive semidefinite on the fitted rows"):
+        ours = KernelRidge(**params).fit(X, Y, W)
+    np.testing.assert_allclose(ours.predict(X), Reference(**params).fit(X, Y, W).predict(X), rtol=1e-8, atol=1e-10)
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
+        KernelRidge(kernel="precomputed").fit(-X @ X.T, Y)
+
+
+def test_a_function_of_two_strings_is_a_kernel():
+    texts, values = ["abab", "bcbc", "abcd", "dddd"], np.arange(4.0)
+    common = lambda a, b: float(len(set(a) & set(b)))
+    K = np.array([[common(a, b) for b in texts] for a in texts])
+    found = KernelRidge(kernel=common).fit(texts, values).predict(texts)
+    np.testing.assert_allclose(found, KernelRidge(kernel="precomputed").fit(K, values).predict(K), atol=1e-12)
 
 
 def test_the_equations_hold():
@@ -108,6 +125,10 @@ def test_bad_input_is_refused_in_a_sentence():
         KernelRidge(alphas=[0.0, 1.0]).fit(X, Y)
     with pytest.raises(InputError, match="NaN"):
         KernelRidge(kernel=Linear()).fit(np.where(X > 2, np.nan, X), Y)
+    with pytest.raises(InputError, match=r"returned shape \(3,\) for two rows: it has to return a number"):
+        KernelRidge(kernel=lambda a, b: np.ones(3)).fit(X, Y)
+    with pytest.raises(InputError, match="NaN or infinity"):
+        KernelRidge(kernel=lambda a, b: np.nan).fit(X, Y)
 
 
 @pytest.mark.parametrize("more", [{}, {"alphas": (0.01, 0.1, 1.0)}])

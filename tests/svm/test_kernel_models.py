@@ -63,6 +63,16 @@ def test_a_kernel_that_is_none_is_refused():
         LSSVC(C=1e6, kernel=Sigmoid(3.0, -2.0)).fit(X, TWO)
 
 
+@pytest.mark.parametrize("cls", [LSSVC, KernelLogisticRegression, KernelPerceptron, KernelSGDRegressor])
+@pytest.mark.parametrize("given", [True, False], ids=["matrix", "function"])
+def test_a_kernel_that_is_none_ends_with_a_warning(cls, given):
+    """With a strong penalty there is a solution, but no convex problem that it belongs to."""
+    K = lambda A, B: A @ B.T - 2.0 * np.outer(A[:, 0], B[:, 0])
+    params = {"C": 1e-4} if hasattr(cls, "C") else {"eta0": 1e-4} if cls is KernelSGDRegressor else {}
+    with pytest.warns(UserWarning, match=f"{cls.__name__}: the kernel is not positive semidefinite"):
+        cls(kernel="precomputed" if given else K, **params).fit(K(X, X) if given else X, TWO)
+
+
 # logistic regression
 
 

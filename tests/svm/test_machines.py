@@ -199,8 +199,9 @@ def test_bad_input_is_refused_in_a_sentence():
         SVC().fit(X, np.zeros(150))
     with pytest.raises(InputError, match="square kernel matrix"):
         SVC(kernel="precomputed").fit(X, Y)
-    with pytest.raises(InputError, match="NaN or infinity for row"):
-        SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, Y)
+    for cls in (SVC, SVR, OneClassSVM):
+        with pytest.raises(InputError, match="NaN or infinity for row"):
+            cls(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, Y)
     with pytest.raises(InputError, match=r"returned shape \(1, 1\)"):
         SVC(kernel=lambda A, B: np.ones((1, 1))).fit(X, Y)
     for C in (0.0, -1.0, np.nan):
@@ -235,6 +236,20 @@ def test_sizes_whose_squares_overflow_or_vanish_are_refused(cls):
         cls().fit(1e160 * TWO, LABELS)
     with pytest.raises(InputError, match=r"columns 0, 1 has no values above .* vanish: multiply it"):
         cls().fit(1e-163 * TWO, LABELS)
+
+
+def test_a_hard_margin_in_columns_of_unequal_size():
+    """What tells the classes apart is a column 10⁻⁴ as large as the other: α is above 10⁷ in units of 1/k(x, x)."""
+    rng = np.random.default_rng(0)
+    side = np.where(np.arange(80) % 2 == 0, 1.0, -1.0)
+    rows = np.column_stack([1e4 * rng.normal(size=80), side * (1.0 + rng.random(80))])
+    model = SVC(C=np.inf, kernel="linear").fit(rows, side)
+    assert (side * model.decision_function(rows)).min() > 0.99
+    assert 1.0 <= model.margins_[0] < 1.2
+    rows[7, 1] = 1.5  # amid the other class
+    rows[7, 0] = 0.0
+    with pytest.raises(InputError, match="cannot be separated"):
+        SVC(C=np.inf, kernel="linear").fit(rows, side)
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])

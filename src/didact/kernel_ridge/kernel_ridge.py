@@ -31,8 +31,7 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import approximation_param, chosen_map, feature_rows, n_components_param
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import images, is_text, rows_or_strings
-from didact.engines.gram.systems import own_gram
-from didact.kernels.base import Kernel
+from didact.engines.gram.systems import own_gram, warn_indefinite
 from didact.parts.statistics.moments import Moments, Sums, moments
 
 TINY = 1e-300
@@ -183,7 +182,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     random_state: Any = param(None, random_state, "Draws the features of an approximation.")
 
     def _rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
-        read = rows_or_strings if isinstance(self.kernel, Kernel) else Estimator._rows
+        read = rows_or_strings if callable(self.kernel) else Estimator._rows
         return read(self, X, y, sample_weight, **how)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
@@ -204,6 +203,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         if not is_text(X):
             require_finite(X, rows.names)
         K = self._gram(X)
+        warn_indefinite(self, self.kernel_, lambda: K)
         Y = y if y.ndim == 2 else y[:, None]
         w = row_weights(w, X.shape[0])
         if self.alphas is not None:

@@ -106,6 +106,8 @@ class Function(Kernel, NamedTuple("Function", [("function", Any)])):
                 f"The kernel function returned shape {tuple(found.shape)} for {len(X)} and {len(Z)} rows: it has to "
                 f"return ({len(X)}, {len(Z)})."
             )
+        if not np.isfinite(float(found.sum())):
+            raise InputError("The kernel function returned NaN or infinity: check it, and the scale of X.")
         return found if is_tensor(found) else like(found, X)
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:

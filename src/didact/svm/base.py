@@ -1,14 +1,13 @@
 """Base of the support vector machines: the kernel that parameters name, limits of the solver, values at new rows."""
 
 import time
-import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, rows_at, to_numpy
-from didact.core.errors import InputError, users_level
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, above_or_infinite, at_least, attr, is_bool, is_callable, one_of, param, whole
@@ -16,15 +15,15 @@ from didact.core.rows import Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import pairwise_kernel
-from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, rows_or_strings
+from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, kernel_diagonal, rows_or_strings
 from didact.engines.gram.smo import Search, Solved
-from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
+from didact.engines.gram.systems import BELOW_ZERO, SOME, warn_indefinite
+from didact.kernels import Kernel, Linear
 from didact.kernels.radial import spread_of_rows
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
-HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
-SOME = 200  # support vectors on which a kernel is looked at
-NEGATIVE = 1e-6  # of the largest value: what rounding may do to eigenvalues, and to symmetry
+HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x); where it is reached,
+HARDEST = 1e15  # beyond it distances of classes are smaller than rounding errors of k
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -161,8 +160,7 @@ class _KernelMachine(Estimator):
             chosen = rows_at(X, support)
             kept = to_numpy(chosen) if is_tensor(X) else chosen
             self.support_vectors_ = kept if is_text(kept) else kept.astype(self._dtype, copy=False)
-        if not isinstance(self.kernel_, (RBF, Linear)):
-            self._warn_indefinite(X, support[:SOME])
+        warn_indefinite(self, self.kernel_, lambda: self._some_values(X, support[:SOME]))
         self.kkt_residual_ = max(one.gap for one in solved)
         bad = [one for one in solved if not one.converged]
         self.fit_status_ = int(bool(bad))
@@ -189,30 +187,18 @@ class _KernelMachine(Estimator):
         values.flags.writeable = False  # a change here would change no prediction
         return found
 
-    def _warn_indefinite(self: Any, X: AnyArray, some: Array) -> None:
-        """Say that the kernel is none, if it has a negative eigenvalue on some of the support vectors."""
+    def _some_values(self: Any, X: AnyArray, some: Array) -> AnyArray:
+        """The kernel on the first of the support vectors, which have these numbers."""
         if self.kernel == "precomputed":
-            K = X[np.ix_(some, some)]
-        else:
-            rows = self.support_vectors_[: len(some)]
-            K = to_numpy(kernel_block(self.kernel_, rows, rows))
-        if len(some) and not is_positive_semidefinite(K, tol=NEGATIVE):
-            warnings.warn(
-                f"{type(self).__name__}: the kernel is not positive semidefinite on the fitted rows, so that the "
-                "problem is not convex and what was found need not be the best: take another kernel, or other "
-                "parameters of it.",
-                stacklevel=users_level(),
-            )
+            return X[np.ix_(some, some)]
+        rows = self.support_vectors_[: len(some)]
+        return kernel_block(self.kernel_, rows, rows) if len(some) else np.empty((0, 0))
 
 
 def typical_value(kernel: Any, X: AnyArray) -> float:
     """The mean of k(x, x), in which α is measured."""
-    if isinstance(kernel, GivenGram):
-        values = np.diag(kernel.K)
-    elif isinstance(kernel, Kernel):
-        values = to_numpy(kernel.diagonal(X))
-    else:
-        values = np.diag(to_numpy(kernel_block(kernel, X[:SOME], X[:SOME])))
+    own = isinstance(kernel, (GivenGram, Kernel))
+    values = kernel_diagonal(kernel, X if own else X[:SOME])
     return max(float(np.abs(values).mean()), np.finfo(float).tiny)
 
 
@@ -230,7 +216,7 @@ def refuse_asymmetric(K: Array) -> None:
     """Refuse a kernel matrix that differs from its transpose by more than rounding."""
     for a in range(0, len(K), SOME):
         difference = np.abs(K[a : a + SOME] - K[:, a : a + SOME].T)
-        if difference.max(initial=0.0) > NEGATIVE * np.abs(K[a : a + SOME]).max():
+        if difference.max(initial=0.0) > BELOW_ZERO * np.abs(K[a : a + SOME]).max():
             i, j = np.unravel_index(difference.argmax(), difference.shape)
             raise InputError(
                 f"The kernel matrix X is not symmetric: X[{a + i}, {j}] is {K[a + i, j]:g}, and X[{j}, {a + i}] is "

@@ -32,10 +32,19 @@ from didact.core.random import streams
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.rows import GivenGram, images
-from didact.engines.gram.smo import NO_PROGRESS, Dual, Search, Solved, solve_dual
+from didact.engines.gram.smo import NO_PROGRESS, Dual, Search, Solved, leap, solve_dual
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.approximated import fit_classes
-from didact.svm.base import HARD, SKIPS, WEIGHTS_ARE_C, _KernelMachine, first_of_the_largest, typical_value, values_at
+from didact.svm.base import (
+    HARD,
+    HARDEST,
+    SKIPS,
+    WEIGHTS_ARE_C,
+    _KernelMachine,
+    first_of_the_largest,
+    typical_value,
+    values_at,
+)
 from didact.svm.calibration import folds, probabilities, sigmoid
 from didact.svm.pairs import arranged, by_class, spread, votes
 
@@ -70,17 +79,32 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
     if isinstance(kernel, GivenGram) and not whole:
         part = kernel.K[np.ix_(task.rows, task.rows)]
         kernel = GivenGram(part)
-    if hard:
-        most = HARD / typical_value(kernel, part)
-        bound = np.minimum(bound, most)
     dual = Dual(row=np.arange(n), sign=sign, linear=-np.ones(n), bound=bound, start=np.zeros(n))
-    solved = solve_dual(kernel, part, dual, how, report)
-    if hard and ((solved.alpha >= most).any() or (solved.status == NO_PROGRESS and separates(sign, solved) <= 0.0)):
+    return _hard_margin(kernel, part, dual, how, report) if hard else solve_dual(kernel, part, dual, how, report)
+
+
+def _hard_margin(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Any) -> Solved:
+    """The dual without bounds; refused if it has no solution, as far as values of the kernel in float64 can tell."""
+    unit = typical_value(kernel, X)
+    solved = _bounded(kernel, X, dual, HARD / unit, how, report)
+    if solved is None:  # columns of unequal size need an α that is larger by orders
+        wide = dual._replace(bound=np.minimum(dual.bound, HARDEST / unit))
+        found = leap(kernel, X, wide, how)
+        if found is not None and separates(dual.sign, found) > 0.0:
+            solved = _bounded(kernel, X, dual._replace(start=found.alpha), HARDEST / unit, how, report)
+    if solved is None:
         raise InputError(
             "The classes cannot be separated by this kernel, so there is no hard margin (C=inf): use a finite C, or "
             "another kernel."
         )
     return solved
+
+
+def _bounded(kernel: Any, X: AnyArray, dual: Dual, most: float, how: Search, report: Any) -> Solved | None:
+    """The solution with a bound that stands for infinity; None if it is reached, or rows stay on the wrong side."""
+    solved = solve_dual(kernel, X, dual._replace(bound=np.minimum(dual.bound, most)), how, report)
+    wrong = solved.status == NO_PROGRESS and separates(dual.sign, solved) <= 0.0
+    return None if wrong or (solved.alpha >= most).any() else solved
 
 
 def separates(sign: Array, solved: Solved) -> float:

@@ -16,7 +16,7 @@ from didact.engines.gram.features import FeatureMap, approximation_param, chosen
 from didact.engines.gram.online import FeatureSpace, FunctionSpace, TableSpace, row_space
 from didact.engines.gram.rows import is_text, rows_or_strings
 from didact.engines.gram.spread import scale_gamma
-from didact.engines.gram.systems import own_gram
+from didact.engines.gram.systems import SOME, own_gram, warn_indefinite
 from didact.engines.linear.scores import labels_of_scores
 from didact.kernels import Linear
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
@@ -189,9 +189,12 @@ class _KernelModel(Estimator):
     def _space(self, X: AnyArray, rows: Rows, state: Any, coef: Array, scored: int) -> tuple[AnyArray, FunctionSpace]:
         """All rows that matter, and a function on them; sets kernel_."""
         if is_precomputed(self.kernel):
-            return X, TableSpace(self._given(X), coef, scored)
+            K = self._given(X)
+            warn_indefinite(self, self.kernel_, lambda: K)
+            return X, TableSpace(K, coef, scored)
         if state is None:
             self.kernel_ = kernel_for(self, rows)
+            warn_indefinite(self, self.kernel_, lambda: own_gram(self.kernel_, X[:SOME]))
             return X, row_space(self.kernel_, X, coef, scored, again=True)
         old = self.support_vectors_
         if is_sparse(old) != is_sparse(X):
@@ -230,6 +233,7 @@ class _KernelModel(Estimator):
 
         A multiple of the weights added to the coefficients changes no value about the mean: so they can sum to zero.
         """
+        warn_indefinite(self, self.kernel_, lambda: pairs.K)
         if pairs.mean is None:
             return self._keep(pairs.X, coef, constant, dtype)
         coef = coef - np.outer(pairs.weight, coef.sum(axis=0) / pairs.weight.sum())

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from didact.core.backend import is_tensor, to_numpy
+from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from didact.kernels.radial import width_of_gamma
@@ -22,8 +23,20 @@ class PairFunction(NamedTuple):
     def __call__(self, A: AnyArray, X: AnyArray) -> Array:
         """All values."""
         A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
+        if callable(self.metric) and A.shape[0] and X.shape[0] and isinstance(A, np.ndarray):
+            self._refuse_arrays(A[0], X[0])
+        if A.dtype.kind == "U":
+            return np.array([[self.metric(a, x, **self.params) for x in X] for a in A], np.float64)
         how = {"filter_params": True} if isinstance(self.metric, str) else {}
         return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
+
+    def _refuse_arrays(self, a: Any, x: Any) -> None:
+        """Refuse a function of two rows that does not give a number for the first ones."""
+        found = self.metric(a, x, **self.params)
+        if np.ndim(found):
+            raise InputError(
+                f"The kernel function returned shape {np.shape(found)} for two rows: it has to return a number."
+            )
 
 
 class GivenColumns(NamedTuple):

@@ -6,6 +6,7 @@ kernels go through `Kernel.gram`. Tensors are computed on their device, and only
 working set, products with a vector) comes to the host.
 """
 
+import time
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ from didact.kernels.base import Kernel
 from didact.kernels.gaussian_loops import gaussian_sums
 from didact.kernels.radial import RBF, in_widths
 from didact.kernels.strings import as_strings
+
+MOST_RANK, FACTOR_ENTRIES = 800, 50_000_000  # of a factor of a Gram matrix: 400 MB
+LEFT_OVER = 1e-15  # of the trace: what is left of a Gram matrix that is factored
+NEARLY = 1e-6  # of the trace: what may be left when the factor has the largest rank
 
 
 class GivenGram:
@@ -66,6 +71,44 @@ def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
             f"to return ({A.shape[0]}, {X.shape[0]})."
         )
     return found
+
+
+def not_finite(rows: Array) -> InputError:
+    """What to say of a kernel that gave NaN or infinity for some of these rows."""
+    return InputError(
+        f"The kernel gave NaN or infinity for row {int(rows[0])} or one of the {len(rows)} rows evaluated with it: "
+        "check the kernel function and the scale of X."
+    )
+
+
+def kernel_diagonal(kernel: Any, X: AnyArray) -> Array:
+    """k(x, x) of each row, on the host; of a function of the user's from blocks."""
+    if isinstance(kernel, GivenGram):
+        return np.diag(kernel.K).copy()
+    if isinstance(kernel, Kernel):
+        return np.array(to_numpy(kernel.diagonal(X)), np.float64)
+    blocks = (X[a : a + GRAM_TILE] for a in range(0, X.shape[0], GRAM_TILE))
+    return np.concatenate([np.diag(to_numpy(kernel_block(kernel, B, B))) for B in blocks])
+
+
+def low_rank_features(kernel: Any, X: AnyArray, variables: int, deadline: float) -> Array | None:
+    """Φᵀ (rank, n) with ΦΦᵀ = K by Cholesky steps, each on the row of which most is left; None if the rank is high."""
+    left = kernel_diagonal(kernel, X)
+    n, least = len(left), LEFT_OVER * left.sum()
+    most = min(n, MOST_RANK, FACTOR_ENTRIES // max(variables, 1))
+    kept, rank, own = np.empty((most, n)), 0, left.copy()
+    while left.sum() > least:
+        i = int(left.argmax())
+        if rank == most or time.monotonic() > deadline:
+            return kept if rank == most and left.sum() <= NEARLY * own.sum() else None
+        values = kernel.K[i] if isinstance(kernel, GivenGram) else to_numpy(kernel_block(kernel, X[i : i + 1], X))[0]
+        row = values - kept[:rank, i] @ kept[:rank]
+        if row[i] > LEFT_OVER * own[i]:
+            kept[rank] = row / np.sqrt(row[i])
+            left = np.maximum(left - kept[rank] ** 2, 0.0)
+            rank += 1
+        left[i] = 0.0
+    return kept[:rank]
 
 
 def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
@@ -195,10 +238,7 @@ class GramRows:
         else:
             values(0, self.n)
         if not all(finite):
-            raise InputError(
-                f"The kernel gave NaN or infinity for row {int(rows[0])} or one of the {len(rows)} rows evaluated with "
-                "it: check the kernel function and the scale of X."
-            )
+            raise not_finite(rows)
 
     def collect(self, chosen: WorkingSet, size: int) -> None:
         """Bring the matrix of a working set from a device."""

@@ -18,7 +18,8 @@ Variable i belongs to row r_i with sign s_i = ±1: one for each row in classific
 All of it is compiled (`smo_loops`): threads share 2 and 4, and stay in the loop from set to set.
 
 Rows are cached in float32 unless tol is small. At the end u is computed in float64 for all rows; what is not optimal
-then goes on, with float64 rows. So the result is optimal for the kernel itself to tol, or says that it is not.
+then goes on, with float64 rows; where pairs make no progress, from an interior point (`leap`). So the result is
+optimal for the kernel itself to tol, or says that it is not.
 
 Platt (1999); Joachims (1999), Making large-scale SVM learning practical; Fan, Chen, Lin (2005), JMLR 6.
 """
@@ -29,11 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import rows_at
+from didact.core.backend import rows_at, to_numpy
 from didact.core.jit.atomics import new_board
 from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import GivenGram, GramRows, images
+from didact.engines.constrained.low_rank_program import interior_point
+from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, gram_of, images, low_rank_features, not_finite
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
     CHOOSE,
@@ -59,6 +61,7 @@ NO_PROGRESS = "no further progress"
 ENDS = {OPTIMAL: "converged", LINGERS: NO_PROGRESS, NO_STEPS: "iteration limit"}
 FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
 CHEAP = 1e9  # multiply–adds together
+POLISHES = 3  # Newton steps after an interior point, each from exact values of u
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
 
 
@@ -103,7 +106,7 @@ def solve_dual(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Report
     n = X.shape[0]
     alpha = dual.start.copy()
     dtype: Any = np.float32 if how.tol >= SINGLE and not isinstance(kernel, GivenGram) else np.float64
-    u, steps, last = _images(kernel, X, coefficients(dual, alpha, n), dtype), 0, np.inf
+    u, steps, last, creeps = _images(kernel, X, coefficients(dual, alpha, n), dtype), 0, np.inf, True
     while True:
         loop = _WorkingSets(kernel, X, dual, how, dtype, alpha, u, report, steps)
         status, steps = loop.run(), loop.steps
@@ -115,11 +118,79 @@ def solve_dual(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Report
             status = NO_PROGRESS
         elif status == "converged":
             status = ""
+        if status == NO_PROGRESS and creeps:
+            creeps = False
+            nearer = leap(kernel, X, dual, how)
+            if nearer is not None and nearer.gap < gap:
+                alpha, u, gap, rho, dtype = nearer.alpha, nearer.u, nearer.gap, nearer.rho, np.float64
+                status = "converged" if gap <= how.tol else ""
         if status:
             return Solved(alpha=alpha, u=u, rho=rho, gap=gap, n_iter=steps, status=status)
         if not loop.shrunk or gap >= last:
             dtype = np.float64
         last = gap
+
+
+def leap(kernel: Any, X: AnyArray, dual: Dual, how: Search) -> Solved | None:
+    """Where steps on pairs make no progress: an interior point, and Newton steps on the variables that it leaves free.
+
+    None if the Gram matrix has a high rank.
+    """
+    alpha = interior_start(kernel, X, dual, how.deadline)
+    if alpha is None:
+        return None
+    for step in range(POLISHES + 1):
+        u = _images(kernel, X, coefficients(dual, alpha, X.shape[0]))
+        gap, rho = violation(dual, alpha, u)
+        free = np.flatnonzero((alpha > 0.0) & (alpha < dual.bound))
+        if gap <= how.tol or step == POLISHES or len(free) > MOST_RANK:
+            break
+        rows = dual.row[free]
+        some = None if isinstance(kernel, GivenGram) else rows_at(X, rows)
+        K = kernel.K[np.ix_(rows, rows)] if some is None else gram_of(kernel, some, some)
+        part, f = alpha[free], u[rows] + dual.sign[free] * dual.linear[free]
+        newton_on_free(to_numpy(K), part, dual.sign[free], dual.bound[free], f)
+        alpha[free] = part
+    return Solved(alpha=alpha, u=u, rho=rho, gap=gap, n_iter=0, status="")
+
+
+def interior_start(kernel: Any, X: AnyArray, dual: Any, deadline: float) -> Array | None:
+    """α near the optimum, with the variables at their bounds that belong there; None if the rank is high.
+
+    Features are centred, which changes nothing where Σ s_iα_i is fixed, but for a linear term. A variable is at a bound
+    if its multiplier outweighs its curvature.
+    """
+    used = np.flatnonzero(dual.bound > 0.0)
+    features = low_rank_features(kernel, X, len(used), deadline)
+    if features is None:
+        return None
+    row, sign, bound = dual.row[used], dual.sign[used], dual.bound[used]
+    level, mean = float(dual.sign @ dual.start), features.mean(axis=1, keepdims=True)
+    features -= mean
+    linear = dual.linear[used] + sign * (level * (mean.T @ features)[0])[row]
+    A = np.vstack([features[:, row] * sign, sign])
+    with blas_for(len(A)):
+        end = interior_point(A, linear, bound, level, deadline)
+    if end is None:
+        return None
+    curvature = np.maximum((A[:-1] ** 2).sum(axis=0), np.finfo(float).tiny)
+    found = np.where(end.high < end.low, bound - end.high, end.low)
+    found[end.at_low > curvature * end.low] = 0.0
+    upper = end.at_high > curvature * end.high
+    found[upper] = bound[upper]
+    levelled = _levelled(found, sign, bound, level)
+    if levelled is None:
+        return None
+    alpha = np.zeros(len(dual.bound))
+    alpha[used] = levelled
+    return alpha
+
+
+def _levelled(alpha: Array, sign: Array, bound: Array, level: float) -> Array | None:
+    """α with Σ s_iα_i as it was: what is missing is spread over the free variables by their room; None if more is."""
+    missing, room = level - float(sign @ alpha), np.minimum(bound - alpha, alpha)
+    share = abs(missing) / max(float(room.sum()), np.finfo(float).tiny)
+    return alpha + np.sign(missing) * share * sign * room if share < 1.0 else None
 
 
 def coefficients(dual: Dual, alpha: Array, n: int) -> Array:
@@ -134,7 +205,10 @@ def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> A
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    return images(kernel, X, rows_at(X, used), beta[used], dtype)
+    u = images(kernel, X, rows_at(X, used), beta[used], dtype)
+    if not np.isfinite(u).all():
+        raise not_finite(used)
+    return u
 
 
 def movable(dual: Any, alpha: Array) -> tuple[Array, Array]:

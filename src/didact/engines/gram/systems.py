@@ -8,6 +8,7 @@ serves all columns of y and the constant: with Eη = √ω and Eν = √ω y, b 
 Suykens, Vandewalle (1999), doi:10.1023/A:1018628609742.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,15 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_tensor, like, namespace, to_numpy
-from didact.core.errors import InputError
+from didact.core.errors import InputError, users_level
 from didact.core.rows.memory import finite_sum, refuse_square
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram_of
-from didact.kernels.base import Kernel
+from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
 
 INFINITE_KERNEL = "The kernel gave NaN or infinity: check the kernel function and the scale of X."
+SOME = 200  # rows on which a kernel is looked at
+BELOW_ZERO = 1e-6  # of the largest value: what rounding may do to eigenvalues, and to symmetry
 NO_GRAM = "approximation='nystroem' needs none of this size"
 
 
@@ -85,3 +88,14 @@ def product_with(K: AnyArray) -> Callable[[Array], Array]:
     if not is_tensor(K):
         return lambda V: K @ V
     return lambda V: to_numpy(K @ namespace(K).asarray(V, dtype=K.dtype, device=K.device)).astype(np.float64)
+
+
+def warn_indefinite(model: Any, kernel: Any, values: Callable[[], AnyArray]) -> None:
+    """Say that the kernel is none, if its values (n, n) have a negative eigenvalue on the first rows."""
+    if isinstance(kernel, (RBF, Linear)) or is_positive_semidefinite(to_numpy(values()[:SOME, :SOME]), tol=BELOW_ZERO):
+        return
+    warnings.warn(
+        f"{type(model).__name__}: the kernel is not positive semidefinite on the fitted rows, so that the problem is "
+        "not convex and what was found need not be the best: take another kernel, or other parameters of it.",
+        stacklevel=users_level(),
+    )
