@@ -1,7 +1,7 @@
 """Names of scikit-learn's modules that stand for ours, put there when a module is imported and not before.
 
 A program uses a few of the fifteen modules; importing all of them would take a tenth of a second in every process.
-While a module of scikit-learn is being imported all names are its own, so that it never finds our classes inside itself.
+While a module of scikit-learn is being imported all names are its own: it never finds our classes inside itself.
 """
 
 import sys
