@@ -80,7 +80,9 @@ class DenseSteps:
         given = self.edges, *self.X, self.p, self.w, self.table, G, order, self.W
 
         def loop(turn: Array) -> None:
-            self.row_rooms.lend(lambda *room: dense_pass(turn, *given, *room, self.sums, self.grams, found))
+            self.row_rooms.lend(
+                lambda A, B, Z, V, spare: dense_pass(turn, *given, A, B, Z, V, spare, self.sums, self.grams, found)
+            )
 
         share_pieces(len(found), loop)
         return float(found[:, 0].sum()), self.grams.sum(axis=0)[:K, :K]
@@ -92,7 +94,7 @@ class DenseSteps:
         given = self.columns, self.sums, G, l1, order, self.H, self.table
 
         def loop(turn: Array) -> None:
-            self.line_rooms.lend(lambda *room: columns_pass(turn, *given, *room, found))
+            self.line_rooms.lend(lambda Z, V, spare: columns_pass(turn, *given, Z, V, spare, found))
 
         share_pieces(len(found), loop)
         return float(found[:, 0].sum()), float(found[:, CROSS].sum())
