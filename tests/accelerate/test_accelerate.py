@@ -69,6 +69,46 @@ def test_enable_changes_the_public_names_and_disable_puts_them_back():
     assert sklearn.linear_model.Ridge is before
 
 
+LATER = """
+import sys
+import didact.accelerate
+didact.accelerate.enable()
+print("sklearn.linear_model" in sys.modules, "sklearn.tree" in sys.modules)
+from sklearn.tree import DecisionTreeClassifier
+import sklearn.ensemble._forest, sklearn.calibration
+print(DecisionTreeClassifier.__module__, sklearn.ensemble.RandomForestClassifier.__module__, sklearn.svm.SVC.__module__)
+print(sklearn.ensemble._forest.DecisionTreeClassifier.__module__, sklearn.calibration.LinearSVC.__module__)
+try:
+    import sklearn.no_such_module
+except ModuleNotFoundError:
+    print(sklearn.tree.DecisionTreeClassifier is DecisionTreeClassifier)
+didact.accelerate.disable()
+from sklearn.mixture import GaussianMixture
+print(sklearn.tree.DecisionTreeClassifier.__module__, GaussianMixture.__module__)
+"""
+
+
+def test_modules_are_not_imported_before_the_program_does_and_find_scikit_learns_own_inside():
+    done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=True)
+    proxy = "didact.accelerate.proxies"
+    assert done.stdout.split() == [
+        *("False", "False"),
+        *(proxy, proxy, proxy),
+        *("sklearn.tree._classes", "sklearn.svm._classes"),
+        "True",
+        *("sklearn.tree._classes", "sklearn.mixture._gaussian_mixture"),
+    ]
+
+
+def test_importing_our_models_looks_for_no_garbage():
+    """A look at all objects of pandas and SciPy takes longer than the import."""
+    code = "import gc, didact.accelerate.proxies as p; looks, proxy = [], p.GaussianNB\n"
+    code += "gc.callbacks.append(lambda phase, info: looks.append(info)); proxy.ours(); print(len(looks) < 5)\n"
+    code += "print(gc.isenabled()); gc.disable(); p.Ridge.ours(); print(gc.isenabled())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "False"]
+
+
 @pytest.mark.parametrize("name", sorted(proxies.MODULES.keys() - {n for f in names.FUNCTIONS.values() for n in f}))
 def test_a_proxy_looks_like_the_class_in_whose_place_it_stands(name):
     proxy = getattr(proxies, name)

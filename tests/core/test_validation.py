@@ -26,6 +26,38 @@ def memory(X, y=None, w=None, *more, target="numeric", reset=True, model=None):
 # ------------------------------------------------------------------------------------------------ in memory
 
 
+def refused(*args, **kwargs):
+    raise AssertionError("scikit-learn's checks were asked")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_new_rows_that_need_no_change_are_taken_as_they_are(dtype, monkeypatch):
+    X = X3.astype(dtype)
+    model, tree = LinearRegression().fit(X, np.arange(3.0)), DecisionTreeRegressor().fit(X, np.arange(3.0))
+    expected = model.predict(X), tree.predict(X)
+    monkeypatch.setattr("didact.core.validation.validate_data", refused)
+    assert memory(X, target="none", reset=False, model=model).X is X
+    np.testing.assert_array_equal(model.predict(X), expected[0])
+    np.testing.assert_array_equal(tree.predict(X), expected[1])
+    for other in (X[:, :1], X[0], X[:0], X.astype(np.int64), X.astype(np.float16), X.astype(">f8"), X.view(np.matrix)):
+        with pytest.raises(AssertionError, match="asked"):
+            model.predict(other)
+    with pytest.raises(AssertionError, match="asked"):
+        tree.predict(np.asfortranarray(X))  # whose loops read rows
+    model.feature_names_in_ = np.array(["a", "b"])
+    with pytest.raises(AssertionError, match="asked"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_new_rows_that_are_not_finite_are_still_refused(bad):
+    model = LinearRegression().fit(X3, np.arange(3.0))
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.predict([[1.0, bad]])
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.predict(np.array([[1.0, bad]]))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_float_types_stay(dtype):
     X, y, w, *_ = memory(X3.astype(dtype), np.ones(3, dtype), np.ones(3, dtype))

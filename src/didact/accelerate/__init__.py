@@ -12,20 +12,18 @@ imported, since ``from sklearn.linear_model import Ridge`` keeps the class that 
 True
 """
 
-import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from didact.accelerate.names import MODULES
+from didact.accelerate.imports import put_back, replace, watch
 
 __all__ = ["accelerated", "disable", "enable", "runs_here"]
 
-_kept: dict[str, Any] = {}  # scikit-learn's own, while ours stand in their place
-
 
 def enable() -> None:
-    """Put our classes into scikit-learn's public modules, for all imports from now on.
+    """Put our classes into scikit-learn's public modules, into those not yet imported when they are.
 
     A class imported before stays scikit-learn's own; so do the ones that scikit-learn uses inside itself.
 
@@ -35,14 +33,9 @@ def enable() -> None:
     True
     >>> didact.accelerate.disable()
     """
-    from didact.accelerate import proxies
-
-    for name, module in MODULES.items():
-        package = importlib.import_module(f"sklearn.{module}")
-        if name not in _kept:
-            proxy = getattr(proxies, name)
-            _kept[name] = getattr(package, name)
-            setattr(package, name, proxy)
+    replace()
+    if watch not in sys.meta_path:
+        sys.meta_path.insert(0, watch)
 
 
 def disable() -> None:
@@ -55,9 +48,9 @@ def disable() -> None:
     >>> Ridge.__module__
     'sklearn.linear_model._ridge'
     """
-    while _kept:
-        name, own = _kept.popitem()
-        setattr(importlib.import_module(f"sklearn.{MODULES[name]}"), name, own)
+    if watch in sys.meta_path:
+        sys.meta_path.remove(watch)
+    put_back()
 
 
 @contextmanager
@@ -70,7 +63,7 @@ def accelerated() -> Iterator[None]:
     >>> GaussianNB.__module__
     'didact.accelerate.proxies'
     """
-    outermost = not _kept
+    outermost = watch not in sys.meta_path
     enable()
     try:
         yield

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator
 
 from didact.accelerate.names import CLASSES, FUNCTIONS, MODULES
 from didact.accelerate.record import Call
+from didact.core.garbage import no_collection
 
 INNER = "_didact_model"  # our fitted model, in the instance's dictionary
 FOREIGN = "_didact_foreign"  # names of what a fit by scikit-learn left in the instance's dictionary
@@ -173,8 +174,8 @@ def proxy_class(name: str) -> type:
     ours = functools.partial(getattr_of, f"didact.{MODULES[name]}", name)
     space = {"theirs": theirs, "ours": staticmethod(ours), "__module__": __name__, "__doc__": SHORT.format(name)}
     made = ProxyType(name, (Proxy, theirs), space)
-    for attribute in dir(theirs):
-        inherited = inspect.getattr_static(theirs, attribute)
+    for attribute in {name for cls in theirs.__mro__[:-1] for name in vars(cls)}:
+        inherited = next(vars(cls)[attribute] for cls in theirs.__mro__ if attribute in vars(cls))
         if attribute in FITS:
             checked = hasattr(inherited, "check")  # made by available_if, which holds the function
             method = fitting(attribute, inherited.fn if checked else inherited)
@@ -194,7 +195,9 @@ def is_shared(inherited: Any) -> bool:
 
 def getattr_of(module: str, name: str) -> Any:
     """A name of a module, which is imported now."""
-    return getattr(importlib.import_module(module), name)
+    with no_collection():
+        found = importlib.import_module(module)
+    return getattr(found, name)
 
 
 def proxy_function(name: str) -> Callable[..., Any]:

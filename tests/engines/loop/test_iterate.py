@@ -111,3 +111,20 @@ def test_every_status_has_a_message():
         "converged", "iteration limit", "infeasible", "unbounded", "not finite", "stopped", "no progress",
         "diverged", "time limit",
     }  # fmt: skip
+
+
+def test_the_optimality_is_asked_for_once_an_iteration():
+    asked = []
+
+    class Counting(NamedTuple):
+        x: int
+        value: float
+
+        @property
+        def optimality(self) -> float:
+            asked.append(self.x)
+            return self.value
+
+    result = iterate(Counting(0, 8.0), lambda s: Counting(s.x + 1, s.value / 2), 1.5, 10)
+    assert result.converged
+    assert asked == [0, 1, 2, 3, 3]  # the last one for the result, too

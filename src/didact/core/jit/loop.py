@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
+from didact.core.garbage import no_collection
+
 _lock = threading.RLock()
 
 
@@ -33,9 +35,9 @@ class Loop:
     def compiled(self) -> Any:
         """Numba's dispatcher; with NUMBA_DISABLE_JIT, the function itself."""
         if self.ready is None:
-            from didact.core.jit.compiler import compile_on_call
+            with _lock, no_collection():
+                from didact.core.jit.compiler import compile_on_call
 
-            with _lock:
                 self.ready = self.ready or compile_on_call(self.py_func, self.options)
         return self.ready
 

@@ -61,7 +61,7 @@ class Pass:
             self.sums += sums[piece, 1]
         self.before, self.changed = centers.copy(), int(changes.sum())
         found = np.empty((len(centers), p + 1))
-        found[self.names[self.names >= 0]] = self.sums[self.names >= 0]
+        found[self.centres_there] = self.sums[self.there]
         return found[:, :p], found[:, p]
 
     @property
@@ -83,6 +83,8 @@ class Pass:
         self.names = np.full(self.groups * self.width, -1, np.int32)
         for g, group in enumerate(neighbourhoods(centers, self.groups)):
             self.names[g * self.width : g * self.width + len(group)] = group
+        self.there = np.flatnonzero(self.names >= 0)
+        self.centres_there = self.names[self.there]
         pieces = int(np.clip(n // max(PIECE_ROWS, 8 * K), 1, MOST_LLOYD_PIECES))
         self.edges = np.linspace(0, n, pieces + 1).astype(np.int64)
         kept = (
@@ -97,18 +99,18 @@ class Pass:
 
     def _centres(self, centers: Array) -> Centres:
         n, p = self.shape
-        there = self.names >= 0
+        there, here = self.there, self.centres_there
         placed = np.zeros((len(self.names), p))
-        placed[there] = centers[self.names[there]]
+        placed[there] = centers[here]
         near = placed - self.origin
-        squares = np.einsum("ij,ij->i", near, near)
-        squares[~there] = 0.0
+        squares = np.einsum("ij,ij->i", near, near)[there]
+        scores, half = np.full(len(self.names), NOWHERE), np.full(len(self.names), -1.0)
+        scores[there] = -0.5 * squares
         table = aligned_zeros(self.groups * (p + 1), self.width).reshape(self.groups, p + 1, self.width)
         table[:, :p] = near.reshape(self.groups, self.width, p).transpose(0, 2, 1)
-        table[:, p] = np.where(there, -0.5 * squares, NOWHERE).reshape(self.groups, self.width)
-        half = np.full(len(self.names), -1.0)
+        table[:, p] = scores.reshape(self.groups, self.width)
         if self.bounded and len(centers) ** 2 <= n:
-            half[there] = half_gaps(centers)[self.names[there]]
+            half[there] = half_gaps(centers)[here]
         return Centres(
             centers=placed,
             names=self.names,

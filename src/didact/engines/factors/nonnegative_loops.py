@@ -31,6 +31,7 @@ from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import LANES
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
+from didact.engines.factors.rooms import Rooms
 from didact.engines.factors.tuning import COLUMNS_EACH, MOST_FACTOR_PIECES, PIECE_STEPS, ROWS_EACH
 from didact.engines.linear.pass_loops import copy_rows, flat_view, number_column, whole_vectors
 from didact.engines.linear.softmax_loops import add_products, set_all_scores
@@ -66,19 +67,22 @@ class DenseSteps:
         self.grams = aligned_zeros(pieces * self.K, self.K).reshape(pieces, self.K, self.K)
         self.table = aligned_zeros(p + 1, self.K)
         self.table[:p, :K] = H.T
+        tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), FACTOR_TILE)
+        self.row_rooms = Rooms(
+            lambda: (aligned_zeros(tile, self.width), aligned_zeros(tile, self.K), *tile_room(self.K, tile))
+        )
+        self.line_rooms = Rooms(lambda: tile_room(self.K, FACTOR_TILE))
 
     def rows(self, G: Array, l1: float, order: Array) -> tuple[float, Array]:
         """Move W; the sizes of its slopes and WᵀW with weights."""
         K, found, G = self.W.shape[1], np.zeros((len(self.edges) - 1, 3)), read_only(G)
         self.table[self.p, :K] = -l1
-        tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), FACTOR_TILE)
+        given = self.edges, *self.X, self.p, self.w, self.table, G, order, self.W
 
         def loop(turn: Array) -> None:
-            room = aligned_zeros(tile, self.width), aligned_zeros(tile, self.K), *tile_room(self.K, tile)
-            dense_pass(
-                turn, self.edges, *self.X, self.p, self.w, self.table, G, order, self.W, *room, self.sums, self.grams,
-                found,
-            )  # fmt: skip
+            self.row_rooms.lend(
+                lambda A, B, Z, V, spare: dense_pass(turn, *given, A, B, Z, V, spare, self.sums, self.grams, found)
+            )
 
         share_pieces(len(found), loop)
         return float(found[:, 0].sum()), self.grams.sum(axis=0)[:K, :K]
@@ -87,9 +91,10 @@ class DenseSteps:
         """Move H; the sizes of its slopes and ⟨WᵀX, H⟩."""
         found, G = np.zeros((len(self.columns) - 1, 3)), read_only(G)
 
+        given = self.columns, self.sums, G, l1, order, self.H, self.table
+
         def loop(turn: Array) -> None:
-            room = tile_room(self.K, FACTOR_TILE)
-            columns_pass(turn, self.columns, self.sums, G, l1, order, self.H, self.table, *room, found)
+            self.line_rooms.lend(lambda Z, V, spare: columns_pass(turn, *given, Z, V, spare, found))
 
         share_pieces(len(found), loop)
         return float(found[:, 0].sum()), float(found[:, CROSS].sum())

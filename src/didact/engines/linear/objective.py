@@ -127,8 +127,9 @@ class LinearObjective(NamedTuple):
 
     def per_parameter(self, values: Any, constant: float) -> Array:
         """A number for every parameter from one (or one for each feature), and that of intercepts."""
-        each = np.append(np.broadcast_to(np.asarray(values, np.float64), (self.rows.n_features,)), constant)
-        return np.tile(each[: self._width], self.outputs)
+        each = np.empty((self.outputs, self.rows.n_features + 1))
+        each[:, :-1], each[:, -1] = values, constant
+        return each[:, : self._width].ravel()
 
     def on_columns(self, columns: Array) -> "LinearObjective":
         """The objective of these features alone."""

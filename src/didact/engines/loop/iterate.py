@@ -74,19 +74,20 @@ def iterate(
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
+        optimality = state.optimality  # asked for once: a property that computes
         # Unbounded and non-finite values are reported before convergence is tested.
         if state.value < bottom or state.value == -math.inf:
             status = "unbounded"
-        elif not math.isfinite(state.value) or math.isnan(state.optimality):
+        elif not math.isfinite(state.value) or math.isnan(optimality):
             status = "not finite"
-        elif state.optimality <= tol:
+        elif optimality <= tol:
             status = "converged"
         elif stop:
             status = "stopped"
         elif iteration == max_iter:
             status = "iteration limit"
         else:
-            new = None if standstill(state.value, state.optimality) else step(state)
+            new = None if standstill(state.value, optimality) else step(state)
             if new is not None:
                 state = new
                 continue

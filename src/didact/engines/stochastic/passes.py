@@ -36,6 +36,7 @@ FILLED, INTERCEPT_DAMPING = (
 )  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
 NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)
+NO_WORDS = np.zeros(0, np.uint32)
 
 
 class LoopRows(NamedTuple):
@@ -81,14 +82,16 @@ def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: A
     run, pool = _cut(data, plan.batch)
     count = -(-n // run)
     runs = _arranged(count, pool // run if run > 1 else 1, generator) if training.shuffle else np.arange(count)
-    words = generator.integers(0, 1 << 32, size=n if training.shuffle and run > 1 else 0, dtype=np.uint32)
+    mixed = training.shuffle and run > 1
+    words = generator.integers(0, 1 << 32, size=n, dtype=np.uint32) if mixed else NO_WORDS
     # Cut into calls of some tenths of a second, so that a fit can be interrupted.
-    threads = thread_count() if n * _width(data) * len(outputs) >= WORTH_THREADS else 1
-    groups = np.array_split(outputs, min(threads, len(outputs)))
-    step, begin = max(1, SEGMENT // (run * _width(data) * len(groups[0]))), 0
+    width = _width(data)
+    threads = min(thread_count(), len(outputs)) if n * width * len(outputs) >= WORTH_THREADS else 1
+    groups = [outputs] if threads == 1 else np.array_split(outputs, threads)
+    step, begin = max(1, SEGMENT // (run * width * len(groups[0]))), 0
     for start in range(0, count, step):
         part = runs[start : start + step]
-        length = len(part) * run - (count * run - n if (part == count - 1).any() else 0)
+        length = n if step >= count else len(part) * run - (count * run - n if (part == count - 1).any() else 0)
         drawn = words[begin : begin + length]
 
         def learn(group: Array, part: Array = part, drawn: Array = drawn) -> None:
@@ -96,7 +99,10 @@ def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: A
                   weights.positives, training.loss, plan, weights.V, weights.D, weights.A, weights.S,
                   losses)  # fmt: skip
 
-        parallel_map(learn, groups)
+        if threads == 1:  # a small pass: handing it over would take as long
+            learn(outputs)
+        else:
+            parallel_map(learn, groups)
         begin += length
     for k in outputs:
         finish(weights.V[k], weights.D[k], weights.A[k], weights.S[k], plan)
@@ -109,6 +115,9 @@ def _arranged(count: int, per_pool: int, generator: Any) -> Array:
     The parts take turns in van der Corput order, in which any few successive ones are spread over the whole table.
     """
     size = min(per_pool, count)
+    if size == 1:  # the table has one column, with a gap at the end
+        runs, order = generator.permutation(np.arange(count)), generator.permutation(count + 1)
+        return runs[order[order < count]]
     turn = np.argsort(np.argsort([_mirrored(k) for k in range(size)]))
     edges = np.linspace(0, count, size + 1).astype(np.int64)
     table = np.full((-(-count // size) + 1, size), -1)
