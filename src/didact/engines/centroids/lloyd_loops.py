@@ -21,7 +21,7 @@ Layout, for n rows, G groups of `width` centres each (filled up to a multiple of
     squares (n,)          squared distance of each row from its centre, where asked for
     upper, lowest (n,), lower (n, G)   bounds: u − way, min l + most_way, l + group_way
     A (tile, p + 1)       rows less the origin, and 1, filled up;  Z (width, tile) scores
-    pending (G, span + 1) of some hundred rows those to be compared with each group
+    pending (G + 1, span + 1) of some hundred rows those to be compared with each group; the last: with any of them
     sums (pieces, 2, G·width, p + 1)   changes of Σ w (x − origin) and Σ w, and what rounding took from them
 
 Memory: 20 bytes of a row that stays; X once for those that do not. Arithmetic: npK multiply-adds for the latter.
@@ -40,7 +40,7 @@ from didact.core.jit.simd import LANES
 from didact.core.typing import Array
 from didact.engines.linear.softmax_loops import set_all_scores
 
-AT_HOME, UNKNOWN = -2, -1
+UNKNOWN = -1
 
 
 class Centres(NamedTuple):
@@ -79,7 +79,7 @@ class Room(NamedTuple):
 
     A: Array
     Z: Array
-    pending: Array  # (G, span + 1), the last is the length of the list
+    pending: Array  # (G + 1, span + 1), the last number of a group is the length of its list
     found: Array  # (2, span): squared distance from the nearest centre so far, and its place
     spare: Array  # (5, tile): squared lengths, bounds from the best and the second score, the best score, errors
 
@@ -94,38 +94,80 @@ def lloyd_pass(
         piece = atomic_add(turn, 0, 1)
         if piece + 1 >= edges.shape[0]:
             return
-        span = room.found.shape[1]
+        span, changes[piece] = room.found.shape[1], 0
+        _clear(sums[piece])
         for start in range(edges[piece], edges[piece + 1], span):
             rows = min(span, edges[piece + 1] - start)
-            if _look(start, rows, X, row_step, column_step, C, D, B, room) > 0:
-                for g in range(room.pending.shape[0]):
+            compared = _look(start, rows, X, row_step, column_step, C, D, B, room)
+            if compared > 0:
+                for g in range(room.pending.shape[0] - 1):
                     for first in range(0, room.pending[g, span], room.spare.shape[1]):
                         _group(start, g, first, X, row_step, column_step, C, D, B, room)
-                changes[piece] += _finish(start, rows, X, row_step, column_step, w, C, D, B, room, sums[piece])
+                changes[piece] += _finish(start, compared, X, row_step, column_step, w, C, D, B, room, sums[piece])
+
+
+@jit_unmanaged
+def _clear(sums: Array) -> None:
+    for half in range(2):
+        for k in range(sums.shape[1]):
+            for j in range(sums.shape[2]):
+                sums[half, k, j] = 0.0
+
+
+@jit_unmanaged
+def add_changes(sums: Array, changes: Array, total: Array) -> int:
+    """Add the sums of the pieces that have changed, in their order, to the sums of all rows; how many rows have."""
+    changed = 0
+    for piece in range(changes.shape[0]):
+        changed += changes[piece]
+        if changes[piece] > 0:
+            for k in range(total.shape[1]):
+                for j in range(total.shape[2]):
+                    value, before = sums[piece, 0, k, j], total[0, k, j]
+                    after = before + value
+                    part = after - before
+                    total[1, k, j] += (before - (after - part)) + (value - part) + sums[piece, 1, k, j]
+                    total[0, k, j] = after
+    return changed
+
+
+@jit_unmanaged
+def _restless(start: int, rows: int, C: Centres, D: Ways, B: RowBounds, doubtful: Array) -> int:
+    """List the rows of a tile whose single bound does not keep them where they are, without branches; how many."""
+    if B.upper.shape[0] == 0 or B.places[start] == UNKNOWN:  # nothing is known of any row
+        for r in range(rows):
+            doubtful[r] = r
+        return rows
+    found, begin, grown = np.uint64(0), np.uint64(start), 1.0 + C.unit
+    for r in range(np.uint64(rows)):
+        i = begin + r
+        a = np.uint64(B.places[i])
+        stays = grown * (B.upper[i] + D.ways[a]) + D.slack <= max(B.lowest[i] - D.most_way, C.half_gaps[a])
+        doubtful[found] = r
+        found += np.uint64(not stays)
+    return np.int64(found)
 
 
 @jit_unmanaged
 def _look(
     start: int, rows: int, X: Array, row_step: int, column_step: int, C: Centres, D: Ways, B: RowBounds, room: Room
 ) -> int:  # fmt: skip
-    """How many rows of a tile have to be compared with centres; they are put on the lists of those groups."""
-    groups, span, near, places = room.pending.shape[0], room.found.shape[1], room.found[0], room.found[1]
-    found, bounded = 0, B.upper.shape[0] > 0
+    """How many rows of a tile have to be compared with centres; they are put on the lists of those groups, and on the
+    last one."""
+    groups, span, near, places = room.pending.shape[0] - 1, room.found.shape[1], room.found[0], room.found[1]
+    doubtful, found, bounded = room.pending[groups], 0, B.upper.shape[0] > 0
     for g in range(groups):
         room.pending[g, span] = 0
-    for r in range(rows):
+    for at in range(_restless(start, rows, C, D, B, doubtful)):
+        r = doubtful[at]
         i = start + r
         a, limit = B.places[i], np.inf
         near[r], places[r] = np.inf, a
         if bounded and a >= 0:
-            u, half = B.upper[i] + D.ways[a], C.half_gaps[a]
+            u, half, low = B.upper[i] + D.ways[a], C.half_gaps[a], np.inf
             u += C.unit * u + D.slack
-            if u <= max(B.lowest[i] - D.most_way, half):
-                places[r] = AT_HOME
-                continue
-            low = half
             for g in range(groups):
-                low = min(low, B.lower[i, g] - D.group_ways[g]) if g > 0 else B.lower[i, 0] - D.group_ways[0]
+                low = min(low, B.lower[i, g] - D.group_ways[g])
             B.lowest[i] = low + D.most_way
             if u > max(low, half):
                 near[r] = gap(X, i * row_step, column_step, C.centers, a)
@@ -133,9 +175,9 @@ def _look(
                 B.upper[i] = u - D.ways[a]
                 u += C.unit * u + D.slack
             if u <= max(low, half):
-                places[r] = AT_HOME
                 continue
             limit = u
+        doubtful[found] = r
         found += 1
         for g in range(groups):
             if not limit < np.inf or B.lower[i, g] - D.group_ways[g] < limit:
@@ -276,16 +318,15 @@ def _nearest(
 
 @jit_unmanaged
 def _finish(
-    start: int, rows: int, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: RowBounds,
+    start: int, compared: int, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: RowBounds,
     room: Room, sums: Array,
 ) -> int:  # fmt: skip
     """Store places and bounds of the rows that were compared; how many have changed."""
-    changed = 0
-    for r in range(rows):
-        place, i = int(room.found[1, r]), start + r
-        if place == AT_HOME:
-            continue
-        place = max(place, 0)  # a row that is no number has no nearest centre: its sums will say so
+    changed, rows = 0, room.pending[room.pending.shape[0] - 1]
+    for at in range(compared):
+        r = rows[at]
+        i = start + r
+        place = max(int(room.found[1, r]), 0)  # a row that is no number has no nearest centre: its sums will say so
         if B.upper.shape[0] > 0:
             B.upper[i] = math.sqrt(room.found[0, r]) - D.ways[place]
             low = np.inf
