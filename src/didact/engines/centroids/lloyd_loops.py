@@ -95,7 +95,9 @@ def lloyd_pass(
         if piece + 1 >= edges.shape[0]:
             return
         span, changes[piece] = room.found.shape[1], 0
-        _clear(sums[piece])
+        flat = sums[piece].reshape(-1)
+        for j in range(flat.shape[0]):
+            flat[j] = 0.0
         for start in range(edges[piece], edges[piece + 1], span):
             rows = min(span, edges[piece + 1] - start)
             compared = _look(start, rows, X, row_step, column_step, C, D, B, room)
@@ -104,14 +106,6 @@ def lloyd_pass(
                     for first in range(0, room.pending[g, span], room.spare.shape[1]):
                         _group(start, g, first, X, row_step, column_step, C, D, B, room)
                 changes[piece] += _finish(start, compared, X, row_step, column_step, w, C, D, B, room, sums[piece])
-
-
-@jit_unmanaged
-def _clear(sums: Array) -> None:
-    for half in range(2):
-        for k in range(sums.shape[1]):
-            for j in range(sums.shape[2]):
-                sums[half, k, j] = 0.0
 
 
 @jit_unmanaged
@@ -132,12 +126,12 @@ def add_changes(sums: Array, changes: Array, total: Array) -> int:
 
 
 @jit_unmanaged
-def _restless(start: int, rows: int, C: Centres, D: Ways, B: RowBounds, doubtful: Array) -> int:
+def _restless(start: int, rows: int, C: Centres, D: Ways, B: RowBounds, doubtful: Array) -> np.int64:
     """List the rows of a tile whose single bound does not keep them where they are, without branches; how many."""
     if B.upper.shape[0] == 0 or B.places[start] == UNKNOWN:  # nothing is known of any row
         for r in range(rows):
             doubtful[r] = r
-        return rows
+        return np.int64(rows)
     found, begin, grown = np.uint64(0), np.uint64(start), 1.0 + C.unit
     for r in range(np.uint64(rows)):
         i = begin + r
@@ -225,8 +219,13 @@ def gather_rows(
 
 
 @jit_unmanaged
-def _two_best(Z: Array, count: int, best: Array, second: Array) -> None:
-    """Of each column the largest score and the second largest, without branches."""
+def _two_best(
+    Z: Array, count: int, unit: float, largest: float, squares: Array, best: Array, second: Array, tops: Array,
+    errors: Array,
+) -> None:  # fmt: skip
+    """Of each column lower bounds of the two least squared distances, from the two largest scores, without branches.
+
+    Errors are kept where the two scores cannot be told apart, `tops` are the largest."""
     for t in range(count):
         best[t], second[t] = Z[0, t], -np.inf
     for c in range(1, Z.shape[0]):
@@ -235,15 +234,13 @@ def _two_best(Z: Array, count: int, best: Array, second: Array) -> None:
             lesser = value if value < top else top
             second[t] = lesser if lesser > low else low
             best[t] = value if value > top else top
-
-
-@jit_unmanaged
-def _place_of(Z: Array, t: int, score: float) -> int:
-    """The first row of a column with this score."""
-    for c in range(Z.shape[0]):
-        if Z[c, t] == score:
-            return c
-    return 0
+    for t in range(count):
+        error = 2.0 * unit * (squares[t] + largest)
+        errors[t] = error if second[t] >= best[t] - error else 0.0
+        low, next_low = squares[t] - 2.0 * (best[t] + error), squares[t] - 2.0 * (second[t] + error)
+        tops[t] = best[t]
+        best[t] = low if not low < 0.0 else 0.0
+        second[t] = next_low if not next_low < 0.0 else 0.0
 
 
 @jit_unmanaged
@@ -261,14 +258,15 @@ def _group(
     table = C.table[g * (p + 1) : (g + 1) * (p + 1)]
     for t in range(0, count, LANES):
         set_all_scores(room.A, t, table, room.Z)
-    _two_best(room.Z, count, best, second)
-    _lower_bounds(count, C.unit, C.largest, squares, best, second, tops, errors)
+    _two_best(room.Z, count, C.unit, C.largest, squares, best, second, tops, errors)
     for t in range(count):
         r = rows[t]
         i, least = start + r, best[t]
         if least <= near[r]:
-            k, now, place = g * width + _place_of(room.Z, t, tops[t]), near[r], np.int64(places[r])
-            others = second[t]
+            k, now, place, others = 0, near[r], np.int64(places[r]), second[t]
+            while k + 1 < width and room.Z[k, t] != tops[t]:
+                k += 1
+            k += g * width
             if errors[t] > 0.0:  # the two best are too close for their products to tell
                 square, k = _nearest(X, i * row_step, column_step, C, g * width, room.Z, t, tops[t] - errors[t])
                 others = least
@@ -286,20 +284,6 @@ def _group(
                 near[r], places[r], least = square, k, others
         if bounded:
             B.lower[i, g] = math.sqrt(least) * (1.0 - C.unit) + D.group_ways[g]
-
-
-@jit_unmanaged
-def _lower_bounds(
-    count: int, unit: float, largest: float, squares: Array, best: Array, second: Array, tops: Array, errors: Array
-) -> None:  # fmt: skip
-    """Scores become lower bounds of squared distances; where the two best cannot be told apart, errors are kept."""
-    for t in range(count):
-        error = 2.0 * unit * (squares[t] + largest)
-        errors[t] = error if second[t] >= best[t] - error else 0.0
-        low, next_low = squares[t] - 2.0 * (best[t] + error), squares[t] - 2.0 * (second[t] + error)
-        tops[t] = best[t]
-        best[t] = low if not low < 0.0 else 0.0
-        second[t] = next_low if not next_low < 0.0 else 0.0
 
 
 @jit_unmanaged
