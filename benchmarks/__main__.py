@@ -20,8 +20,8 @@ CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density"
 CHAPTERS += ("gaussian_process", "kernel_models", "cluster", "projections", "sources", "embeddings", "tsne", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
-DISTRIBUTIONS += ("python-picard", "kmedoids", "opentsne", "fastcluster", "gpytorch", "gpy")
-LARGE = ("gpytorch", "gpy")  # with what they bring; a row of one that cannot be installed says so
+DISTRIBUTIONS += ("python-picard", "kmedoids", "opentsne", "fastcluster", "gpytorch", "gpy", "pomegranate")
+LARGE = ("gpytorch", "gpy", "pomegranate")  # with what they bring; a row of one that cannot be installed says so
 TORCH = "torch==2.13.0"  # which they need
 ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs
 

@@ -15,7 +15,7 @@ from benchmarks.answers import SameScore
 from benchmarks.data import Data
 from benchmarks.harness import US, Fit, Workload, import_times
 
-SKLEARN = "scikit-learn"
+SKLEARN, POMEGRANATE = "scikit-learn", "pomegranate"
 ADAPTER = "benchmarks.adapters.mixtures"
 ROWS = Data("uneven_clusters", 200_000, 10)
 COLUMNS = Data("gaussian_classes", 20_000, 60)
@@ -27,9 +27,10 @@ def mixture() -> Workload:
     ways = {
         US: [Fit(f"{ADAPTER}.Mixture", {"path": "didact.mixture.GaussianMixture"} | options, "default")],
         SKLEARN: [Fit(f"{ADAPTER}.Mixture", {"path": "sklearn.mixture.GaussianMixture"} | options, "default")],
+        POMEGRANATE: [Fit(f"{ADAPTER}.Pomegranate", options, "default")],
     }
     title = f"GaussianMixture, full, 8 components, {STEPS} steps"
-    return Workload(title, ROWS, SameScore(1e-6), ways, {SKLEARN: 6}, multiples=(0.1, 1), rounds=2)
+    return Workload(title, ROWS, SameScore(1e-6), ways, {SKLEARN: 6, POMEGRANATE: 6}, multiples=(0.1, 1), rounds=2)
 
 
 def factors() -> Workload:

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.cluster
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from didact import Batches
 from didact.cluster import (
     KMeans,
+    KMedoids,
     MiniBatchKMeans,
     OnlineKMeans,
     SeededKMeans,
@@ -198,3 +200,22 @@ def test_seeds_hold_rows_that_would_go_elsewhere():
     model = SeededKMeans(tol=0).fit(X, [0, 0, 0, 1])
     np.testing.assert_allclose(model.cluster_centers_.ravel(), [10 / 3, 10.0])
     assert model.labels_.tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KMeans(4, n_init=1),
+        MiniBatchKMeans(4, n_init=1, random_state=0),
+        OnlineKMeans(4, random_state=0),
+        VectorQuantizer(4, random_state=0),
+        KMedoids(4),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_more_clusters_than_distinct_rows_are_said(model):
+    X = np.repeat([[0.1, 0.3], [1.7, 1.9]], 7, axis=0)
+    with pytest.warns(UserWarning, match=r"distinct clusters \(2\) found smaller than n_clusters \(4\)"):
+        model.fit(X)
+    enough = clone(model).set_params(n_clusters=2).fit(X)  # without a word
+    assert len(np.unique(enough.predict(X) if hasattr(enough, "predict") else enough.encode(X))) == 2

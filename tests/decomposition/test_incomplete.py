@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import linalg
 from scipy.optimize import minimize
 
 from didact.core.errors import InputError
@@ -12,6 +13,7 @@ from didact.decomposition import FactorAnalysis, ProbabilisticPCA
 from didact.decomposition.factor_analysis import inner_fit
 from didact.decomposition.incomplete import fit_incomplete
 from didact.decomposition.probabilistic_pca import density_of
+from didact.decomposition.spread import Spread
 
 MODELS = [FactorAnalysis(2, tol=1e-6), ProbabilisticPCA(2, tol=1e-8)]
 
@@ -186,3 +188,62 @@ def test_steps_do_not_grow_without_end():
         model = ProbabilisticPCA(1, max_iter=1800).fit(X)
     assert not [w for w in caught if issubclass(w.category, RuntimeWarning)]
     assert np.isfinite(model.score(X))
+
+
+def few_rows(share, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((5, 60)) < share, np.nan, rng.normal(size=(5, 60)))
+
+
+def test_few_rows_with_many_gaps_end_soon_at_a_stationary_point():
+    """Plain EM takes 10,000 steps and more: its steps are short where most of the information is missing."""
+    X = few_rows(0.4)
+    X = X[:, ~np.isnan(X).all(axis=0)]
+    model = ProbabilisticPCA(1).fit(X)
+    assert model.n_iter_ < 1000
+    W, mean, noise = model.components_[0], model.mean_, model.noise_variance_
+
+    def value(v, step):
+        return observed(X, mean, np.outer(W + step * v, W + step * v) + noise * np.exp(step) * np.eye(len(W))).sum()
+
+    rng, scale = np.random.default_rng(1), np.abs(W).mean()
+    for _ in range(5):
+        v = scale * rng.normal(size=len(W))
+        slope, bend = (
+            (value(v, 1e-4) - value(v, -1e-4)) / 2e-4,
+            (value(v, 1e-4) + value(v, -1e-4) - 2 * value(v, 0.0)) / 1e-8,
+        )
+        assert abs(slope) < 1e-2 * abs(bend)
+
+
+def test_factors_that_fit_all_values_end_at_the_least_noise():
+    X = few_rows(0.3)
+    X = X[:, ~np.isnan(X).all(axis=0)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        models = [ProbabilisticPCA(k).fit(X) for k in (4, 8)]
+    for model in models:
+        assert model.n_iter_ < 100
+        assert model.noise_variance_ == pytest.approx(1e-6 * np.nanvar(X, axis=0).mean())
+        there = ~np.isnan(X)
+        fitted = model.transform(X) @ model.components_ + model.mean_
+        np.testing.assert_allclose(fitted[there], X[there], atol=0.02)
+
+
+def test_a_decomposition_that_gives_up_is_done_by_another(monkeypatch):
+    """LAPACK's quickest one fails on some covariances of which most eigenvalues are equal."""
+    S = Spread(
+        weight=9.0, mean=np.zeros(4), variances=np.arange(1.0, 5.0), matrix=np.diag(np.arange(1.0, 5.0)), rows=None
+    )
+    quickest = linalg.eigh
+
+    def eigh(M, subset_by_index=None, **options):
+        if subset_by_index is not None:
+            raise np.linalg.LinAlgError("Internal Error.")
+        return quickest(M, **options)
+
+    expected = S.top(2, np.ones(4))
+    monkeypatch.setattr("didact.decomposition.spread.linalg.eigh", eigh)
+    found = S.top(2, np.ones(4))
+    np.testing.assert_allclose(found[0], expected[0])
+    np.testing.assert_allclose(np.abs(found[1]), np.abs(expected[1]), atol=1e-12)

@@ -122,6 +122,15 @@ def test_a_graph_in_parts_is_joined_with_a_warning_or_refused_in_a_sentence():
         Isomap(n_neighbors=1, metric="precomputed").fit(graph)
     with pytest.warns(UserWarning, match="Graph is not fully connected"):
         SpectralEmbedding(n_neighbors=2).fit(X)
+    with pytest.warns(UserWarning, match="graph is 2 > 1: nothing says where they lie"):
+        LocallyLinearEmbedding(n_neighbors=1, n_components=1).fit(X)
+
+
+def test_a_table_of_distances_is_symmetric():
+    D = squareform(pdist(ROLL[:12]))
+    D[3, 5] *= 2.0
+    with pytest.raises(ValueError, match="distance matrix is not symmetric: entry"):
+        Isomap(n_neighbors=4, metric="precomputed").fit(D)
 
 
 def test_neighbourhoods_by_number_and_radius_are_one_or_the_other():

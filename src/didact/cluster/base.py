@@ -162,3 +162,10 @@ def warn_of_equal_rows(labels: Array, count: int) -> None:
             ConvergenceWarning,
             stacklevel=users_level(),
         )
+
+
+def warn_of_equal_centers(centers: Array, labels: Array) -> None:
+    """The same after steps that can leave a centre without rows: only where two centres are equal but for rounding."""
+    size = float(np.abs(centers).max(initial=0.0)) or 1.0
+    if len(np.unique(np.round(centers / size, 9), axis=0)) < len(centers):
+        warn_of_equal_rows(labels, len(centers))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from didact.cluster.base import counting, refuse_few
+from didact.cluster.base import counting, refuse_few, warn_of_equal_rows
 from didact.core.backend import float_type, row_weights, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, report_convergence
@@ -111,6 +111,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         report_convergence(self, result)
         self.__dict__.update(self._fitted(result.x, rows, block.X))
         self.labels_, self.inertia_ = D[result.x].argmin(axis=0).astype(np.int32), float(result.value)
+        warn_of_equal_rows(self.labels_, self.n_clusters)
         return self
 
     def _distances(self, rows: Array) -> Array:

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.cluster.base import _Centers, drawn, finite_spread, init_param, number_of_runs, refuse_few
+from didact.cluster.base import (
+    _Centers,
+    drawn,
+    finite_spread,
+    init_param,
+    number_of_runs,
+    refuse_few,
+    warn_of_equal_centers,
+)
 from didact.core.backend import float_type
 from didact.core.errors import users_level
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
@@ -135,6 +143,8 @@ class MiniBatchKMeans(_Centers):
                 rows, self._start(rows, rng), _Stop(self, spread), rng, progress
             )
         self._store(rows, state)
+        if self.compute_labels:
+            warn_of_equal_centers(self.cluster_centers_, self.labels_)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, drawn, finite_spread, init_param, nearest
+from didact.cluster.base import _Centers, drawn, finite_spread, init_param, nearest, warn_of_equal_centers
 from didact.core.backend import as_dense, float_type, local, read_only
 from didact.core.parameters import attr, between, is_bool, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -103,6 +103,7 @@ class OnlineKMeans(_Centers):
                 if progress.report(epoch, self._pass(rows, W, counts, seed, epoch), W):
                     break
         self._store(rows, W, counts, epoch)
+        warn_of_equal_centers(self.cluster_centers_, self.labels_)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OnlineKMeans":

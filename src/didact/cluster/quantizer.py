@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from didact.cluster.base import init_param, nearest
+from didact.cluster.base import init_param, nearest, warn_of_equal_rows
 from didact.cluster.kmeans import best_run
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import InputError
@@ -104,6 +104,7 @@ class VectorQuantizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
         found = rows.reduce(clusters_of, self.codebook_.astype(np.float64))
         total = float(found.weights.sum())
         self.code_shares_, self.distortion_ = found.weights / total, found.cost / total
+        warn_of_equal_rows(np.flatnonzero(found.weights > 0), self.n_clusters)
         used = self.code_shares_[self.code_shares_ > 0]
         self.bits_, self.entropy_ = int(np.ceil(np.log2(self.n_clusters))), float(abs(-(used * np.log2(used)).sum()))
 

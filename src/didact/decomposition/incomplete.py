@@ -20,6 +20,7 @@ from didact.core.typing import Array
 from didact.decomposition.spread import Spread, require_variance
 from didact.engines.components.em import em
 from didact.engines.components.gaps import expected_of, further, rows_with_gaps
+from didact.engines.components.leaps import Leaps
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
@@ -31,6 +32,9 @@ from didact.parts.statistics.row_components import require_values, row_component
 
 # The relative rounding error of a likelihood's squares, which are large where a column has little noise of its own.
 ROUNDING = 1000 * float(np.finfo(float).eps)
+
+LEAST_WITH_GAPS = 1e-6  # of the noise, relative to the variances of the values that are there
+FLAT = 1e-6  # gain of a row's log-likelihood at which EM ends where the noise is at its least
 
 # The parameters of greatest likelihood for a covariance, found from others that are near, and the covariance they give.
 # Last come the variances of the values that are there, for the least noise: expected ones can shrink with it.
@@ -53,7 +57,8 @@ def parameters(S: Spread, x: Any) -> tuple[Spread, Any]:
 
 def fit_incomplete(rows: Rows, model: Model, tol: float, max_iter: int, report: Report) -> Result:
     """A `Guess` of greatest likelihood; the `value` is minus the log-likelihood of all rows, which stand for as many
-    cases as their weights say, and EM ends where a step gains at most `tol`."""
+    cases as their weights say, and EM ends where a step gains at most `tol`. If the noise has sunk to its least, as the
+    factors fit all values, the likelihood is in units of that, and steps are as short: then it ends at `FLAT` a row."""
     refuse_square(rows.n_features, "use fewer columns, or fill the missing values first")
     cases, start = cases_of(rows), row_components(rows, "diagonal")
     require_values(start, rows)
@@ -78,11 +83,25 @@ def fit_incomplete(rows: Rows, model: Model, tol: float, max_iter: int, report: 
     def blended(old: Guess, new: Guess, share: float) -> Guess:
         return fitted(further(old.sums, new.sums, share), new.theta)
 
+    def watched(iteration: int, value: float, now: Guess) -> bool:
+        values[:] = [values[1], value]
+        return report(iteration, value, now) or (values[0] - value <= FLAT * weight and _noiseless(now, variances))
+
+    def leap(now: Guess, sums: Components) -> Guess | None:
+        found = leaps(now.sums, sums)
+        return None if found is None else fitted(found, now.theta)
+
     first = complete(S.labels, S.weight, start.mean, S.weight[:, None, None] * np.diag(variances)[None], "full")
-    result = em(expect, lambda now, sums: fitted(sums, now.theta), fitted(first), tol, max_iter, report, blended)
+    values, leaps, m_step = [np.inf, np.inf], Leaps(first), lambda now, sums: fitted(sums, now.theta)
+    result = em(expect, m_step, fitted(first), tol, max_iter, watched, blended, leap=leap)
     gain = weight * float((result.x.spread.variances / result.x.covariance.diagonal).sum())
-    at_rest = result.status == "no progress" and result.optimality <= ROUNDING * gain
-    return dataclasses.replace(result, status="converged") if at_rest else result
+    at_rest = result.optimality <= ROUNDING * gain or _noiseless(result.x, variances)
+    return dataclasses.replace(result, status="converged") if at_rest and result.status == "no progress" else result
+
+
+def _noiseless(now: Guess, variances: Array) -> bool:
+    """Whether the noise of all columns is at its least."""
+    return float(now.covariance.diagonal.sum()) <= (1.0 + 1e-9) * LEAST_WITH_GAPS * float(variances.sum())
 
 
 def _of_one_class(block: Block) -> Block:

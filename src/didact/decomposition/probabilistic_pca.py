@@ -23,7 +23,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.typing import Array
-from didact.decomposition.incomplete import fit_incomplete, parameters
+from didact.decomposition.incomplete import LEAST_WITH_GAPS, fit_incomplete, parameters
 from didact.decomposition.latent import _Latent
 from didact.decomposition.spread import Spread, spread_of
 from didact.engines.components.em import em
@@ -34,7 +34,6 @@ from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.families.log_densities import LOG_2PI
 
 REST_STEPS = 500  # of plain EM, once its likelihood does not change
-LEAST_WITH_GAPS = 1e-6  # the same where values are missing, which covariances fill
 LEAST = 1e-14  # of the noise, relative to the mean variance of the columns
 
 
@@ -117,8 +116,9 @@ class ProbabilisticPCA(_Latent):
     and p³. Shape of computation: reduce.
 
     Missing values are further hidden variables: EM, whatever the solver, finds the greatest likelihood of the values
-    that are there, with the closed form as its M step. Scores and densities are given these values, and `fill`
-    estimates the others. Each step is a pass over the rows with gaps, n p² + Σ m³ for patterns of m missing columns.
+    that are there, with the closed form as its M step and leaps beyond it. Noise is then at least 1e-6 of the mean
+    variance, where the factors fit all values. Scores and densities are given these values, and `fill` estimates the
+    others. Each step is a pass over the rows with gaps, n p² + Σ m³ for patterns of m missing columns.
 
     References
     ----------

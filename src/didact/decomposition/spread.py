@@ -43,7 +43,7 @@ class Spread(NamedTuple):
             return np.zeros(0), np.zeros((len(scale), 0)), trace
         if self.matrix is not None:
             M = self.matrix / np.outer(scale, scale)
-            values, vectors = linalg.eigh(M, subset_by_index=[len(M) - count, len(M) - 1], check_finite=False)
+            values, vectors = _largest(M, count)
             return values[::-1], vectors[:, ::-1], trace
         A = np.asarray(self.rows) / scale
         few = min(count, len(A))
@@ -52,6 +52,15 @@ class Spread(NamedTuple):
         vectors = A.T @ (U / np.sqrt(np.where(values > 0, values, 1.0)))
         short = count - few
         return np.append(values, np.zeros(short)), np.hstack([vectors, np.zeros((len(scale), short))]), trace
+
+
+def _largest(M: Array, count: int) -> tuple[Array, Array]:
+    """So many of the largest eigenvalues, rising, and their vectors."""
+    try:
+        found = linalg.eigh(M, subset_by_index=[len(M) - count, len(M) - 1], check_finite=False)
+    except np.linalg.LinAlgError:  # LAPACK's quickest routine gives up on some crowds of equal eigenvalues
+        found = linalg.eigh(M, check_finite=False, driver="evd")
+    return found[0][-count:], found[1][:, -count:]
 
 
 def spread_of(rows: Rows) -> Spread:

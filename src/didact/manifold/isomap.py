@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import KernelPCA
 
+from didact.core.backend import is_sparse
 from didact.core.errors import Disconnected, InputError, users_level
-from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, whole
+from didact.core.parameters import at_least, at_least_or_infinite, attr, is_precomputed, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
-from didact.engines.neighbors.all_pairs import distance_table, metric_param, metric_params_param
+from didact.engines.neighbors.all_pairs import distance_table, metric_param, metric_params_param, require_symmetric
 from didact.engines.spectral.paths import bridges, linked_paths, parts_of, shortest_paths, undirected
 from didact.engines.spectral.scaling import Scaling, classical_scaling, inner_products
 from didact.manifold.base import SAME_VECTORS, _Neighborhoods, all_pairs, finite_rows, in_type, neighborhood
@@ -120,6 +121,8 @@ class Isomap(_Neighborhoods):
         rows = finite_rows(self, X)
         all_pairs(rows)
         self._one_way(rows.shape[0])
+        if is_precomputed(self.metric) and not is_sparse(rows):
+            require_symmetric(np.asarray(rows))
         with FitProgress(self, X=X):
             distance = distance_named(self.metric, self.p, self.metric_params, rows)
             self._index: Any = build_index(rows, distance, self.neighbors_algorithm)

@@ -9,11 +9,13 @@ New rows become the same weighted means of their neighbours' coordinates that th
 Roweis, Saul (2000), doi:10.1126/science.290.5500.2323.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
@@ -22,10 +24,23 @@ from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.spectral import local
 from didact.engines.spectral.eigen import eigenpairs
+from didact.engines.spectral.paths import parts_of
 from didact.manifold.base import SAME_VECTORS, _Neighborhoods, finite_rows, in_type, neighborhood
 from didact.parts.distances import Euclidean
 
+IN_PARTS = (
+    "The number of connected components of the neighbors graph is {} > 1: nothing says where they lie to each other, "
+    "so that coordinates tell them apart instead of unrolling them. Increase the number of neighbors."
+)
 BESIDE = 1e-13  # of the largest entry of M: its smallest eigenvalues are near the rounding errors
+
+
+def warn_of_parts(starts: Array, ends: Array) -> None:
+    """Say that the graph of neighbours is not connected."""
+    n = len(starts) - 1
+    count, _ = parts_of(sp.csr_matrix((np.ones(len(ends)), ends, starts), (n, n)))
+    if count > 1:
+        warnings.warn(IN_PARTS.format(count), UserWarning, stacklevel=users_level())
 
 
 def agreement(X: Array, starts: Array, ends: Array, model: Any) -> Any:
@@ -152,6 +167,7 @@ class LocallyLinearEmbedding(_Neighborhoods):
             self._index: Any = build_index(points, Euclidean(), self.neighbors_algorithm)
             starts, ends, _ = self._neighbors()
             M, seed = agreement(points, starts, ends, self), first_seed(self.random_state)
+            warn_of_parts(starts, ends)
             values, vectors = eigenpairs(M, self.n_components + 1, largest=False, seed=seed, shift=BESIDE)
         self.embedding_ = in_type(np.ascontiguousarray(vectors[:, 1:]), rows)
         self.reconstruction_error_ = float(values[1:].sum())

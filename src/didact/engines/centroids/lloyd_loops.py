@@ -21,7 +21,7 @@ Layout, for n rows, G groups of `width` centres each (filled up to a multiple of
     squares (n,)          squared distance of each row from its centre, where asked for
     upper, lowest (n,), lower (n, G)   bounds: u − way, min l + most_way, l + group_way
     A (tile, p + 1)       rows less the origin, and 1, filled up;  Z (width, tile) scores
-    pending (G, span + 1) of some hundred rows those to be compared with each group
+    pending (G + 1, span + 1) of some hundred rows those to be compared with each group; the last: with any of them
     sums (pieces, 2, G·width, p + 1)   changes of Σ w (x − origin) and Σ w, and what rounding took from them
 
 Memory: 20 bytes of a row that stays; X once for those that do not. Arithmetic: npK multiply-adds for the latter.
@@ -40,7 +40,7 @@ from didact.core.jit.simd import LANES
 from didact.core.typing import Array
 from didact.engines.linear.softmax_loops import set_all_scores
 
-AT_HOME, UNKNOWN = -2, -1
+UNKNOWN = -1
 
 
 class Centres(NamedTuple):
@@ -79,7 +79,7 @@ class Room(NamedTuple):
 
     A: Array
     Z: Array
-    pending: Array  # (G, span + 1), the last is the length of the list
+    pending: Array  # (G + 1, span + 1), the last number of a group is the length of its list
     found: Array  # (2, span): squared distance from the nearest centre so far, and its place
     spare: Array  # (5, tile): squared lengths, bounds from the best and the second score, the best score, errors
 
@@ -94,38 +94,74 @@ def lloyd_pass(
         piece = atomic_add(turn, 0, 1)
         if piece + 1 >= edges.shape[0]:
             return
-        span = room.found.shape[1]
+        span, changes[piece] = room.found.shape[1], 0
+        flat = sums[piece].reshape(-1)
+        for j in range(flat.shape[0]):
+            flat[j] = 0.0
         for start in range(edges[piece], edges[piece + 1], span):
             rows = min(span, edges[piece + 1] - start)
-            if _look(start, rows, X, row_step, column_step, C, D, B, room) > 0:
-                for g in range(room.pending.shape[0]):
+            compared = _look(start, rows, X, row_step, column_step, C, D, B, room)
+            if compared > 0:
+                for g in range(room.pending.shape[0] - 1):
                     for first in range(0, room.pending[g, span], room.spare.shape[1]):
                         _group(start, g, first, X, row_step, column_step, C, D, B, room)
-                changes[piece] += _finish(start, rows, X, row_step, column_step, w, C, D, B, room, sums[piece])
+                changes[piece] += _finish(start, compared, X, row_step, column_step, w, C, D, B, room, sums[piece])
+
+
+@jit_unmanaged
+def add_changes(sums: Array, changes: Array, total: Array) -> int:
+    """Add the sums of the pieces that have changed, in their order, to the sums of all rows; how many rows have."""
+    changed = 0
+    for piece in range(changes.shape[0]):
+        changed += changes[piece]
+        if changes[piece] > 0:
+            for k in range(total.shape[1]):
+                for j in range(total.shape[2]):
+                    value, before = sums[piece, 0, k, j], total[0, k, j]
+                    after = before + value
+                    part = after - before
+                    total[1, k, j] += (before - (after - part)) + (value - part) + sums[piece, 1, k, j]
+                    total[0, k, j] = after
+    return changed
+
+
+@jit_unmanaged
+def _restless(start: int, rows: int, C: Centres, D: Ways, B: RowBounds, doubtful: Array) -> np.int64:
+    """List the rows of a tile whose single bound does not keep them where they are, without branches; how many."""
+    if B.upper.shape[0] == 0 or B.places[start] == UNKNOWN:  # nothing is known of any row
+        for r in range(rows):
+            doubtful[r] = r
+        return np.int64(rows)
+    found, begin, grown = np.uint64(0), np.uint64(start), 1.0 + C.unit
+    for r in range(np.uint64(rows)):
+        i = begin + r
+        a = np.uint64(B.places[i])
+        stays = grown * (B.upper[i] + D.ways[a]) + D.slack <= max(B.lowest[i] - D.most_way, C.half_gaps[a])
+        doubtful[found] = r
+        found += np.uint64(not stays)
+    return np.int64(found)
 
 
 @jit_unmanaged
 def _look(
     start: int, rows: int, X: Array, row_step: int, column_step: int, C: Centres, D: Ways, B: RowBounds, room: Room
 ) -> int:  # fmt: skip
-    """How many rows of a tile have to be compared with centres; they are put on the lists of those groups."""
-    groups, span, near, places = room.pending.shape[0], room.found.shape[1], room.found[0], room.found[1]
-    found, bounded = 0, B.upper.shape[0] > 0
+    """How many rows of a tile have to be compared with centres; they are put on the lists of those groups, and on the
+    last one."""
+    groups, span, near, places = room.pending.shape[0] - 1, room.found.shape[1], room.found[0], room.found[1]
+    doubtful, found, bounded = room.pending[groups], 0, B.upper.shape[0] > 0
     for g in range(groups):
         room.pending[g, span] = 0
-    for r in range(rows):
+    for at in range(_restless(start, rows, C, D, B, doubtful)):
+        r = doubtful[at]
         i = start + r
         a, limit = B.places[i], np.inf
         near[r], places[r] = np.inf, a
         if bounded and a >= 0:
-            u, half = B.upper[i] + D.ways[a], C.half_gaps[a]
+            u, half, low = B.upper[i] + D.ways[a], C.half_gaps[a], np.inf
             u += C.unit * u + D.slack
-            if u <= max(B.lowest[i] - D.most_way, half):
-                places[r] = AT_HOME
-                continue
-            low = half
             for g in range(groups):
-                low = min(low, B.lower[i, g] - D.group_ways[g]) if g > 0 else B.lower[i, 0] - D.group_ways[0]
+                low = min(low, B.lower[i, g] - D.group_ways[g])
             B.lowest[i] = low + D.most_way
             if u > max(low, half):
                 near[r] = gap(X, i * row_step, column_step, C.centers, a)
@@ -133,9 +169,9 @@ def _look(
                 B.upper[i] = u - D.ways[a]
                 u += C.unit * u + D.slack
             if u <= max(low, half):
-                places[r] = AT_HOME
                 continue
             limit = u
+        doubtful[found] = r
         found += 1
         for g in range(groups):
             if not limit < np.inf or B.lower[i, g] - D.group_ways[g] < limit:
@@ -183,8 +219,13 @@ def gather_rows(
 
 
 @jit_unmanaged
-def _two_best(Z: Array, count: int, best: Array, second: Array) -> None:
-    """Of each column the largest score and the second largest, without branches."""
+def _two_best(
+    Z: Array, count: int, unit: float, largest: float, squares: Array, best: Array, second: Array, tops: Array,
+    errors: Array,
+) -> None:  # fmt: skip
+    """Of each column lower bounds of the two least squared distances, from the two largest scores, without branches.
+
+    Errors are kept where the two scores cannot be told apart, `tops` are the largest."""
     for t in range(count):
         best[t], second[t] = Z[0, t], -np.inf
     for c in range(1, Z.shape[0]):
@@ -193,15 +234,13 @@ def _two_best(Z: Array, count: int, best: Array, second: Array) -> None:
             lesser = value if value < top else top
             second[t] = lesser if lesser > low else low
             best[t] = value if value > top else top
-
-
-@jit_unmanaged
-def _place_of(Z: Array, t: int, score: float) -> int:
-    """The first row of a column with this score."""
-    for c in range(Z.shape[0]):
-        if Z[c, t] == score:
-            return c
-    return 0
+    for t in range(count):
+        error = 2.0 * unit * (squares[t] + largest)
+        errors[t] = error if second[t] >= best[t] - error else 0.0
+        low, next_low = squares[t] - 2.0 * (best[t] + error), squares[t] - 2.0 * (second[t] + error)
+        tops[t] = best[t]
+        best[t] = low if not low < 0.0 else 0.0
+        second[t] = next_low if not next_low < 0.0 else 0.0
 
 
 @jit_unmanaged
@@ -219,14 +258,15 @@ def _group(
     table = C.table[g * (p + 1) : (g + 1) * (p + 1)]
     for t in range(0, count, LANES):
         set_all_scores(room.A, t, table, room.Z)
-    _two_best(room.Z, count, best, second)
-    _lower_bounds(count, C.unit, C.largest, squares, best, second, tops, errors)
+    _two_best(room.Z, count, C.unit, C.largest, squares, best, second, tops, errors)
     for t in range(count):
         r = rows[t]
         i, least = start + r, best[t]
         if least <= near[r]:
-            k, now, place = g * width + _place_of(room.Z, t, tops[t]), near[r], np.int64(places[r])
-            others = second[t]
+            k, now, place, others = 0, near[r], np.int64(places[r]), second[t]
+            while k + 1 < width and room.Z[k, t] != tops[t]:
+                k += 1
+            k += g * width
             if errors[t] > 0.0:  # the two best are too close for their products to tell
                 square, k = _nearest(X, i * row_step, column_step, C, g * width, room.Z, t, tops[t] - errors[t])
                 others = least
@@ -247,20 +287,6 @@ def _group(
 
 
 @jit_unmanaged
-def _lower_bounds(
-    count: int, unit: float, largest: float, squares: Array, best: Array, second: Array, tops: Array, errors: Array
-) -> None:  # fmt: skip
-    """Scores become lower bounds of squared distances; where the two best cannot be told apart, errors are kept."""
-    for t in range(count):
-        error = 2.0 * unit * (squares[t] + largest)
-        errors[t] = error if second[t] >= best[t] - error else 0.0
-        low, next_low = squares[t] - 2.0 * (best[t] + error), squares[t] - 2.0 * (second[t] + error)
-        tops[t] = best[t]
-        best[t] = low if not low < 0.0 else 0.0
-        second[t] = next_low if not next_low < 0.0 else 0.0
-
-
-@jit_unmanaged
 def _nearest(
     X: Array, first: int, column_step: int, C: Centres, begin: int, Z: Array, t: int, limit: float
 ) -> tuple[float, int]:  # fmt: skip
@@ -276,16 +302,15 @@ def _nearest(
 
 @jit_unmanaged
 def _finish(
-    start: int, rows: int, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: RowBounds,
+    start: int, compared: int, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: RowBounds,
     room: Room, sums: Array,
 ) -> int:  # fmt: skip
     """Store places and bounds of the rows that were compared; how many have changed."""
-    changed = 0
-    for r in range(rows):
-        place, i = int(room.found[1, r]), start + r
-        if place == AT_HOME:
-            continue
-        place = max(place, 0)  # a row that is no number has no nearest centre: its sums will say so
+    changed, rows = 0, room.pending[room.pending.shape[0] - 1]
+    for at in range(compared):
+        r = rows[at]
+        i = start + r
+        place = max(int(room.found[1, r]), 0)  # a row that is no number has no nearest centre: its sums will say so
         if B.upper.shape[0] > 0:
             B.upper[i] = math.sqrt(room.found[0, r]) - D.ways[place]
             low = np.inf

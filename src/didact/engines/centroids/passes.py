@@ -6,7 +6,7 @@ import numpy as np
 
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd_loops import UNKNOWN, Centres, Room, RowBounds, Ways, lloyd_pass
+from didact.engines.centroids.lloyd_loops import UNKNOWN, Centres, Room, RowBounds, Ways, add_changes, lloyd_pass
 from didact.engines.centroids.tuning import (
     GROUP_CENTRES,
     MOST_GROUPS,
@@ -15,6 +15,7 @@ from didact.engines.centroids.tuning import (
     ONE_GROUP,
     PIECE_ROWS,
     SPAN_NUMBERS,
+    TILE_NUMBERS,
 )
 from didact.engines.linear.pass_loops import TILE, flat_view, number_column, whole_vectors
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
@@ -40,28 +41,24 @@ class Pass:
         if self.before is None or not self.bounded:
             self._begin(centers)
         C, D = self._centres(centers), self._ways(centers)
-        sums = np.zeros((len(self.edges) - 1, 2, len(self.names), p + 1))
-        changes = np.zeros(len(sums), np.int64)
-        tile = min(max(NEAR // max(p + 1, self.width) // 4 * 4, 16), TILE)
+        sums, changes = self.changes
+        tile = min(max(min(TILE_NUMBERS // (2 * (p + 1)), NEAR // self.width) // 4 * 4, 16), TILE)
         span = max(tile, min(SPAN_NUMBERS // max(p, 1), MOST_SPAN))
 
         def loop(turn: Array) -> None:
             room = Room(
                 A=aligned_zeros(tile, whole_vectors(p + 1)),
                 Z=aligned_zeros(self.width, tile),
-                pending=np.zeros((self.groups, span + 1), np.int64),
+                pending=np.zeros((self.groups + 1, span + 1), np.int64),
                 found=aligned_zeros(2, span),
                 spare=aligned_zeros(5, tile),
             )
             lloyd_pass(turn, self.edges, *self.X, self.w, C, D, self.bounds, room, sums, changes)
 
         share_pieces(len(sums), loop)
-        for piece in np.flatnonzero(changes):  # in more digits than float64 where the machine has them
-            self.sums += sums[piece, 0]
-            self.sums += sums[piece, 1]
-        self.before, self.changed = centers.copy(), int(changes.sum())
+        self.before, self.changed = centers.copy(), add_changes(sums, changes, self.sums)
         found = np.empty((len(centers), p + 1))
-        found[self.centres_there] = self.sums[self.there]
+        found[self.centres_there] = self.sums.sum(axis=0)[self.there]
         return found[:, :p], found[:, p]
 
     @property
@@ -93,7 +90,8 @@ class Pass:
             else (NO_VALUES, NO_VALUES, NO_BOUNDS)
         )
         self.bounds = RowBounds(np.full(n, UNKNOWN, np.int32), NO_VALUES if self.bounded else np.empty(n), *kept)
-        self.sums: Any = np.zeros((len(self.names), p + 1), np.longdouble)
+        self.sums = np.zeros((2, len(self.names), p + 1))  # and what rounding took from them
+        self.changes = np.empty((pieces, *self.sums.shape)), np.empty(pieces, np.int64)
         self.ways, self.group_ways = np.zeros(len(self.names)), np.zeros(self.groups)
         self.most, self.steps = 0.0, 0
 

@@ -57,16 +57,28 @@ def em(
     exact: Callable[[Any, Any], Any] | None = None,
     keep: Keep = None,
     longer: float = LONGER,
+    leap: Callable[[Any, Any], Any | None] | None = None,
 ) -> Result:
     """Iterate from `start` until a step gains at most tol; `value` is minus the log-likelihood.
 
     `blend(old, new, share)` goes that share of the way from old to new, which may exceed 1; without it every step is
     that of `maximize`. While steps succeed they grow by the factor `longer`. If `maximize` is not quite the M step,
-    `exact` is, and takes its place where the likelihood would fall. A step that would lower it all the same is not
-    taken: it ends the loop, as converged if the fall is within tol.
+    `exact` is, and takes its place where the likelihood would fall. `leap(θ, statistics)` may propose what is better
+    than the M step; it is taken if it gains more than tol, so that the end is that of the M step. A step that would
+    lower the likelihood all the same is not taken: it ends the loop, as converged if the fall is within tol.
     """
 
+    def leapt(s: EMState) -> EMState | None:
+        x = None if leap is None else leap(s.x, s.statistics)
+        if x is None:
+            return None
+        value, statistics = expect(x)
+        gain = value - s.log_likelihood
+        return EMState(x, value, statistics, gain) if gain > tol else None
+
     def step(s: EMState) -> EMState | None:
+        if (beyond := leapt(s)) is not None:
+            return beyond
         proposal = maximize(s.x, s.statistics)
         slack = LIKELIHOOD_ROUNDING * (1.0 + abs(s.log_likelihood))
         shares = [1.0] if blend is None else [s.rate] * (s.rate > 1) + [0.5**k for k in range(HALVINGS)]
