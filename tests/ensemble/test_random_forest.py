@@ -178,6 +178,14 @@ def test_warm_start_adds_the_trees_that_a_larger_forest_has():
         grown.set_params(n_estimators=3).fit(X, y)
 
 
+@pytest.mark.parametrize("weights", ["balanced", "balanced_subsample"])
+def test_weights_that_follow_the_rows_of_a_call_are_doubted_with_warm_start(weights):
+    X, y, *_ = classes(200)
+    with pytest.warns(UserWarning, match=f"{weights}.*warm_start.*dict"):
+        RandomForestClassifier(2, class_weight=weights, warm_start=True, random_state=0).fit(X, y)
+    RandomForestClassifier(2, class_weight={0: 1.0, 1: 2.0}, warm_start=True, random_state=0).fit(X, y)
+
+
 def test_warm_start_refuses_another_problem_and_stays_as_it_was():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"c": pd.Categorical(rng.choice(list("pq"), 200)), "x": rng.normal(size=200), "z": 1.0})

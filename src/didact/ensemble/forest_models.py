@@ -1,5 +1,6 @@
 """Forests of classification and of regression trees: fitting, combining the trees, out-of-bag estimates."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
-from didact.core.errors import ParameterError
+from didact.core.errors import ParameterError, users_level
 from didact.core.parameters import attr, is_bool, none, one_of, param
 from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
@@ -92,6 +93,13 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
     def _class_recipe(self, X: Any, codes: Array, classes: list[Array], w: Any) -> Recipe:
         """The recipe of the trees, with weights of the classes in all rows or in each draw."""
+        if self.warm_start and isinstance(self.class_weight, str):
+            warnings.warn(
+                f"class_weight={self.class_weight!r} with warm_start weighs the classes of each call by its own rows: "
+                "if these differ from call to call, give the weights of all rows as a dict.",
+                UserWarning,
+                stacklevel=users_level(),
+            )
         each = "balanced" if self.class_weight == "balanced_subsample" else None
         w = weigh_classes(None if each else self.class_weight, codes, classes, w)
         most, criterion = max(map(len, classes)), CLASSIFICATION[self.criterion]()

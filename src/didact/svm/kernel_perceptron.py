@@ -25,6 +25,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.typing import AnyArray, Array
+from didact.core.validation import all_classes
 from didact.engines.gram.online import FunctionSpace, on_mistakes
 from didact.engines.gram.rows import kernel_block
 from didact.engines.linear.scores import labels_of_scores
@@ -219,11 +220,9 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
                 "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
                 "compute_class_weight('balanced', classes=classes, y=y) on a sample, and give them as a dict."
             )
-        if first and classes is None:
-            raise InputError("The first call of partial_fit needs `classes`: all labels that will ever come.")
-        known = np.unique(np.asarray(classes)) if classes is not None else self.classes_
-        if not first and not np.array_equal(known, self.classes_):
-            raise InputError(f"`classes={known}` is not the same as on the last call to partial_fit: {self.classes_}.")
+        if first:
+            vars(self).pop("classes_", None)  # of a call that failed
+        known = all_classes(self, classes)
         if len(known) < 2:
             raise InputError("KernelPerceptron needs at least 2 classes, but classes names one class.")
         self.classes_: Any = known
