@@ -533,27 +533,32 @@ def test_a_users_function_may_call_a_loop():
 # ------------------------------------------------------------------------------------------ what loops call
 
 
+def run_with_empty_cache(folder, code):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_cold_loop_is_compiled_for_size_and_once(tmp_path):
+    code = """
+import numpy as np
+from didact.core.jit import jit
 @jit(cold=True)
 def seldom(x):
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i]
     return total
-
-
 @jit
 def often(x):
     return seldom(x) + max(x[0], x[1]) * min(x[0], x[1])
-
-
-def test_a_cold_loop_is_compiled_for_size_and_once():
-    x = np.arange(1.0, 9.0)
-    assert often(x) == often.py_func(x)
-    assert seldom(x) == seldom.py_func(x)
-    text = often.inspect_llvm(often.signatures[0])
-    assert "noinline" in text
-    assert "optsize" in text
-    assert any("call" in line and "seldom" in line for line in text.splitlines())
+x = np.arange(1.0, 9.0)
+assert often(x) == often.py_func(x) and seldom(x) == seldom.py_func(x)
+text = often.inspect_llvm(often.signatures[0])
+assert "noinline" in text and "optsize" in text
+assert any("call" in line and "seldom" in line for line in text.splitlines())
+"""
+    run_with_empty_cache(tmp_path, code)
 
 
 def test_functions_of_numba_in_a_loop_make_no_machine_code_of_their_own(tmp_path):
@@ -572,9 +577,7 @@ x, y = np.array([3.0]), np.array([5.0])
 assert jit(wide)(x, y) == 2.0 and set(made) <= {"nrt", "wide"}, made
 assert numba.njit(user)(y, x) == 2.0 and "user" in made
 """
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run_with_empty_cache(tmp_path, code)
 
 
 def test_a_loop_knows_what_was_declared_after_other_loops_were_compiled():
