@@ -278,7 +278,7 @@ def test_bad_input_is_refused_in_a_sentence():
         KernelLogisticRegression(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, TWO)
     with pytest.raises(InputError, match="at least 2 classes"):
         KernelPerceptron().fit(X, np.zeros(90))
-    with pytest.raises(InputError, match="needs `classes`"):
+    with pytest.raises(ParameterError, match="classes must be passed on the first call"):
         KernelPerceptron().partial_fit(X, TWO)
     with pytest.raises(ParameterError, match="precomputed"):
         KernelPerceptron(kernel="precomputed").partial_fit(K, TWO, classes=[0, 1])

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from didact.accelerate.names import CLASSES, FUNCTIONS, MODULES
 from didact.accelerate.record import Call
-from didact.core.garbage import no_collection
+from didact.core.jit.garbage import no_collection
 
 INNER = "_didact_model"  # our fitted model, in the instance's dictionary
 FOREIGN = "_didact_foreign"  # names of what a fit by scikit-learn left in the instance's dictionary

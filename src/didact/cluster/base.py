@@ -165,7 +165,7 @@ def warn_of_equal_rows(labels: Array, count: int) -> None:
 
 
 def warn_of_equal_centers(centers: Array, labels: Array) -> None:
-    """The same after steps that can leave a centre without rows: only where two centres are equal but for rounding."""
+    """Say so after steps that can leave a centre without rows, but only if two centres are equal but for rounding."""
     size = float(np.abs(centers).max(initial=0.0)) or 1.0
     if len(np.unique(np.round(centers / size, 9), axis=0)) < len(centers):
         warn_of_equal_rows(labels, len(centers))

@@ -221,7 +221,7 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
                 "compute_class_weight('balanced', classes=classes, y=y) on a sample, and give them as a dict."
             )
         if first:
-            vars(self).pop("classes_", None)  # of a call that failed
+            self.__dict__.pop("classes_", None)  # of a call that failed
         known = all_classes(self, classes)
         if len(known) < 2:
             raise InputError("KernelPerceptron needs at least 2 classes, but classes names one class.")

@@ -28,7 +28,7 @@ from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.growers.blocks import coded_rows
 from didact.engines.trees.growers.passes import Collection, target_sums, tree_of_labels, tree_of_values
-from didact.engines.trees.pruning import EMPTY, prune_cost_complexity, prune_reduced_error
+from didact.engines.trees.pruning import NO_VALIDATION_ROWS, prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.rows.targets import label_targets, value_targets
 from didact.engines.trees.tree import Tree, leaf_values, mean_over_others, weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
@@ -137,7 +137,7 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the fewest errors on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
-        refuse_no_rows(X, EMPTY)
+        refuse_no_rows(X, NO_VALIDATION_ROWS)
         rows = self._rows(X, y, sample_weight, target="label columns", reset=False)
         X, y, w, *_ = rows.whole()
         named = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
@@ -215,7 +215,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the least error on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
-        refuse_no_rows(X, EMPTY)
+        refuse_no_rows(X, NO_VALIDATION_ROWS)
         rows = self._rows(X, y, sample_weight, target="outputs", reset=False)
         X, y, w, *_ = rows.whole()
         Y, value = (y[:, None] if y.ndim == 1 else y), self.tree_.value[:, :, 0]

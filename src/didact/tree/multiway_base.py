@@ -13,7 +13,7 @@ from didact.core.parameters import array_like, attr, between, none, one_of, para
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
 from didact.core.typing import Array
-from didact.engines.trees.pruning import EMPTY
+from didact.engines.trees.pruning import NO_VALIDATION_ROWS
 from didact.engines.trees.variants.c45 import Cases, Rule, grow_c45, pack_c45
 from didact.engines.trees.variants.c45_prune import prune_c45_by_error, prune_pessimistic
 from didact.engines.trees.variants.multiway import class_fractions, multiway_importances
@@ -127,7 +127,7 @@ class _MultiwayClassifier(TreeSize, ClassifierMixin, Estimator):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prune the fitted tree by its errors on held-out rows X with labels y."""
         check_is_fitted(self)
-        refuse_no_rows(X, EMPTY)
+        refuse_no_rows(X, NO_VALIDATION_ROWS)
         X, y, w = self._rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")

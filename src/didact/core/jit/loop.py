@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
-from didact.core.garbage import no_collection
+from didact.core.jit.garbage import no_collection
 
 _lock = threading.RLock()
 

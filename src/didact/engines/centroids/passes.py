@@ -14,8 +14,8 @@ from didact.engines.centroids.tuning import (
     MOST_SPAN,
     ONE_GROUP,
     PIECE_ROWS,
+    SCORED_NUMBERS,
     SPAN_NUMBERS,
-    TILE_NUMBERS,
 )
 from didact.engines.linear.pass_loops import TILE, flat_view, number_column, whole_vectors
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
@@ -42,7 +42,7 @@ class Pass:
             self._begin(centers)
         C, D = self._centres(centers), self._ways(centers)
         sums, changes = self.changes
-        tile = min(max(min(TILE_NUMBERS // (2 * (p + 1)), NEAR // self.width) // 4 * 4, 16), TILE)
+        tile = min(max(min(SCORED_NUMBERS // (2 * (p + 1)), NEAR // self.width) // 4 * 4, 16), TILE)
         span = max(tile, min(SPAN_NUMBERS // max(p, 1), MOST_SPAN))
 
         def loop(turn: Array) -> None:

@@ -23,20 +23,22 @@ class PairFunction(NamedTuple):
     def __call__(self, A: AnyArray, X: AnyArray) -> Array:
         """All values."""
         A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
-        if callable(self.metric) and A.shape[0] and X.shape[0] and isinstance(A, np.ndarray):
-            self._refuse_arrays(A[0], X[0])
+        try:
+            return self._values(A, X)
+        except (TypeError, ValueError):
+            shape = np.shape(self.metric(A[0], X[0], **self.params)) if callable(self.metric) else ()
+            if not shape:
+                raise
+        raise InputError(f"The kernel function returned shape {shape} for two rows: it has to return a number.")
+
+    def _values(self, A: AnyArray, X: AnyArray) -> Array:
         if A.dtype.kind == "U":
-            return np.array([[self.metric(a, x, **self.params) for x in X] for a in A], np.float64)
+            found = np.empty((len(A), len(X)))
+            for row, a in zip(found, A, strict=True):
+                row[:] = [self.metric(a, x, **self.params) for x in X]
+            return found
         how = {"filter_params": True} if isinstance(self.metric, str) else {}
         return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
-
-    def _refuse_arrays(self, a: Any, x: Any) -> None:
-        """Refuse a function of two rows that does not give a number for the first ones."""
-        found = self.metric(a, x, **self.params)
-        if np.ndim(found):
-            raise InputError(
-                f"The kernel function returned shape {np.shape(found)} for two rows: it has to return a number."
-            )
 
 
 class GivenColumns(NamedTuple):

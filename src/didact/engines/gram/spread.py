@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from didact.core.backend import is_sparse, namespace, to_host
+from didact.core.backend import is_sparse, namespace, to_host, to_numpy
 from didact.core.overflow import refuse_overflow
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.kernels.base import constant_like
@@ -34,5 +34,7 @@ def scale_gamma(rows: Rows) -> float:
     """γ = 1/(p · variance of X), and 1 if X is constant; columns whose squares overflow are refused."""
     with np.errstate(all="ignore"):
         variance = spread(rows)
+    if not np.isfinite(to_numpy(variance)):
+        rows.reduce(entry_sums, 0.0)  # names columns with NaN
     refuse_overflow(rows, variance)
     return 1.0 / (rows.n_features * variance) if variance > 0 else 1.0

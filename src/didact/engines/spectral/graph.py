@@ -29,7 +29,7 @@ from didact.engines.spectral.tuning import FILLED_DEGREE
 from didact.parts.distances import Euclidean, Precomputed
 
 APART = "Graph is not fully connected, spectral embedding may not work as expected."
-INFINITE = "The affinities hold NaN or infinity: check the kernel and the scale of X."
+NOT_FINITE = "The affinities hold NaN or infinity: check the kernel and the scale of X."
 
 
 def mutual(rows: Array, n: int) -> Any:
@@ -75,7 +75,7 @@ def graph_embedding(
 ) -> Any:
     """The k vectors (n, k) of smallest eigenvalues of the Laplacian, after the first, constant, if that is dropped."""
     if not finite_sum(A.data if is_sparse(A) else A):
-        raise InputError(INFINITE)
+        raise InputError(NOT_FINITE)
     A = symmetric(A)
     if not is_connected(A):
         warnings.warn(APART, UserWarning, stacklevel=users_level())

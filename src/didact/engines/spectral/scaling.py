@@ -18,7 +18,7 @@ from didact.core.typing import Array
 from didact.engines.spectral.eigen import eigenpairs
 
 CENTRED_ROWS = 256
-LONGEST = 1e150  # distances whose squares can be added
+SQUARABLE = 1e150  # distances whose squares can be added
 NO_VALUE = 1e-12  # of the largest eigenvalue: smaller ones count as zero
 
 
@@ -38,7 +38,7 @@ class Scaling(NamedTuple):
 def inner_products(D: Array) -> tuple[Array, Array]:
     """Centred inner products (n, n) from distances, and the column means of their squares; in tiles on all threads."""
     n, longest = len(D), float(D.max(initial=0.0))
-    if not longest < LONGEST:
+    if not longest < SQUARABLE:
         raise too_large("The matrix of distances", longest)
     B, edges = np.empty((n, n)), range(0, n, CENTRED_ROWS)
 

@@ -17,7 +17,7 @@ from didact.core.typing import Array
 from didact.engines.trees.pruning_loops import collapse, keep_if_better
 from didact.engines.trees.tree import LEAF, Tree, decision_path, parents, pruned
 
-EMPTY = "The validation set is empty: pruning needs rows that the tree has not seen."
+NO_VALIDATION_ROWS = "The validation set is empty: pruning needs rows that the tree has not seen."
 
 
 class Path(NamedTuple):

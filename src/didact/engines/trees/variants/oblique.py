@@ -31,7 +31,7 @@ Cut = tuple[float, int, float]  # score, column and threshold
 
 SAME = 1e-10  # projections that differ by less, relative to their size, are equal
 ROUNDS = 5  # in which the direction of a node is fitted anew to the rows next to its cut
-STILL = 1e-290  # variance of a column that does not vary: shares of less would underflow
+NO_VARIANCE = 1e-290  # variance of a column that does not vary: shares of less would underflow
 AXES = 8  # principal axes of a group that are tried
 
 
@@ -136,7 +136,7 @@ def least_squares(X: Array, w: Array, y: Array, ridge: float) -> Array:
 def _solved(scatter: Array, X: Array, w: Array, right: Array, ridge: float) -> Array:
     mean = np.average(X, axis=0, weights=w)
     variance = np.average((X - mean) ** 2, axis=0, weights=w)
-    still = variance <= np.maximum((1e-12 * np.abs(mean)) ** 2, STILL)
+    still = variance <= np.maximum((1e-12 * np.abs(mean)) ** 2, NO_VARIANCE)
     matrix = scatter + np.diag(np.where(still, 1.0, (ridge + 1e-10) * variance))
     matrix[still], matrix[:, still], right = 0.0, 0.0, np.where(still, 0.0, right)
     matrix[still, still] = 1.0
