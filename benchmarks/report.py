@@ -133,10 +133,17 @@ def section(chapter: str, content: dict[str, Any]) -> str:
     m = content["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in m["versions"].items())
     text = f"\n## {chapter}\n\n{m['date']}, {m['cores']} cores of {m['cpu']}, Python {m['python']}; {versions}."
-    text += f" Load average at the start {m['load']:.2f}.\n\n"
     results = content["results"]
+    text += f" Load average at the start {m['load']:.2f}.{earlier(results, m['date'])}\n\n"
     text += workloads(results) + "".join(part(results) for part in report_trees.PARTS)
     return text + imports(results) + out_of_core(results) + texts(results)
+
+
+def earlier(results: dict[str, Record], date: str) -> str:
+    """Which rows are of other days than the heading, and of the code and the machine of those days."""
+    days = sorted({r["measured"] for r in results.values()} - {date})
+    listed = ("; ".join(name for name, r in results.items() if r["measured"] == day) for day in days)
+    return "".join(f" Measured on {day}, not again since: {names}." for day, names in zip(days, listed, strict=True))
 
 
 def texts(results: dict[str, Record]) -> str:
