@@ -95,6 +95,16 @@ def test_one_expert_is_the_model_itself():
     )
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_one_certain_class_ends_quietly(seed):
+    """Constant terms grow for ever where one class has all weight; steps must not become quotients of rounding."""
+    rng = np.random.default_rng(seed)
+    rows, labels = rng.uniform(size=(10, 10)), np.arange(10) % 2
+    model = MixtureOfExperts(experts="logistic").fit(rows, labels, sample_weight=labels)
+    assert model.log_likelihood_ > -1e-3
+    np.testing.assert_array_equal(model.predict(rng.uniform(size=(10, 10))), 1)
+
+
 def test_experts_solve_exclusive_or():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(1000, 2))

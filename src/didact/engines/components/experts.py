@@ -23,6 +23,7 @@ from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
 
 WELL_POSED = 1e-7  # reciprocal condition above which the normal equations are solved by Cholesky
+CONSTANT_CURVATURE = 1e-8  # least curvature of constant terms, in units of the penalty: they stop growing near 23
 LEAST_VARIANCE = 1e-6  # of an expert's noise, relative to the variance of y: the likelihood stays finite
 
 
@@ -149,10 +150,16 @@ def improved(theta: Mixture, statistics: tuple[Array, ...], alpha: float) -> Mix
 
 
 def _newton_step(x: Array, score: Array, hessian: Array, alpha: float) -> Array:
-    """x + (H + αD)⁻¹(score − αDx), with D = 0 for the constant terms."""
+    """x + (H + αD)⁻¹(score − αDx), with D = 0 for the constant terms.
+
+    Where one class is certain, its constant term grows with every step and its curvature vanishes, until the step is a
+    quotient of rounding errors. Its curvature is therefore at least a small share of the penalty, which moves no
+    solution.
+    """
     D = np.full(x.shape, alpha)
-    D[..., -1] = 0.0
+    D[..., -1] = CONSTANT_CURVATURE * alpha
     H = hessian + np.diag(D.ravel())
+    D[..., -1] = 0.0
     return x + newton_direction(H, -(score - D * x).ravel()).reshape(x.shape)
 
 
