@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 
 from didact.core.errors import InputError, ParameterError
 from didact.decomposition import PCA, KernelPCA
@@ -39,6 +38,7 @@ def test_coordinates_of_the_fit_have_the_eigenvalues_as_squares(solver):
 
 
 def test_a_matrix_a_function_sparse_rows_and_tensors_say_the_same():
+    torch = pytest.importorskip("torch")
     rbf = RBF(2.0)
     expected = KernelPCA(2, kernel=rbf).fit(X).transform(X[:7])
     given = KernelPCA(2, kernel="precomputed").fit(rbf(X)).transform(rbf(X[:7], X))

@@ -4,7 +4,6 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from sklearn.decomposition import PCA as TheirPCA
 from sklearn.exceptions import ConvergenceWarning
 
@@ -80,6 +79,7 @@ def test_a_space_as_large_as_the_rank_is_exact():
 
 
 def test_collections_and_kinds_of_arrays_give_the_same_axes():
+    torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 8)) * (rng.uniform(size=(400, 8)) < 0.4) @ np.diag(np.arange(1.0, 9.0))
     w = rng.integers(1, 4, size=400).astype(float)

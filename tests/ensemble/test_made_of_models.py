@@ -3,7 +3,6 @@
 import dask.array as da
 import numpy as np
 import pytest
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
@@ -166,17 +165,10 @@ def test_a_fit_without_scores_out_of_bag_forgets_those_of_the_last_one(kind, mor
     assert not hasattr(model, more)
 
 
-class FarTensor(torch.Tensor):
-    """A tensor that NumPy cannot read where it is."""
-
-    def __array__(self, *args, **kwargs):
-        raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() first.")
-
-    def cpu(self, *args, **kwargs):
-        return self.as_subclass(torch.Tensor)
-
-
 def test_staged_answers_for_tensors():
+    torch = pytest.importorskip("torch")
+    from far_tensor import FarTensor
+
     A, b = load_diabetes(return_X_y=True)
     far = torch.as_tensor(A).as_subclass(FarTensor)
     target = torch.as_tensor(b).as_subclass(FarTensor)

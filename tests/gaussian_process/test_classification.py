@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy.special import expit
 from sklearn import gaussian_process as theirs
 from sklearn.datasets import load_iris
@@ -106,6 +105,7 @@ def test_warm_starts_and_restarts_find_the_same_optimum():
 
 
 def test_tensors_and_strings():
+    torch = pytest.importorskip("torch")
     ours = GaussianProcessClassifier(2.0 * RBF(1.5), optimizer=None).fit(X, THREE)
     tensor = GaussianProcessClassifier(2.0 * RBF(1.5), optimizer=None).fit(torch.asarray(X), torch.asarray(THREE))
     found = tensor.predict_proba(torch.asarray(NEW))

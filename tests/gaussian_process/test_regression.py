@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from scipy.stats import multivariate_normal
 from sklearn import gaussian_process as theirs
 from sklearn.exceptions import ConvergenceWarning
@@ -265,6 +264,7 @@ def test_a_few_points_learn_a_smooth_function_of_many_rows():
 
 
 def test_tensors_and_sparse_rows_give_the_answer_of_arrays():
+    torch = pytest.importorskip("torch")
     for more in ({}, {"inducing": X[:9], "mean": "linear"}):
         model = GaussianProcessRegressor(KERNEL, optimizer=None, **more).fit(X, Y)
         tensor = GaussianProcessRegressor(KERNEL, optimizer=None, **more).fit(torch.asarray(X), torch.asarray(Y))

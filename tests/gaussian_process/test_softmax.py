@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -126,6 +125,7 @@ def test_a_weight_is_a_repetition_and_one_of_zero_no_row():
 
 
 def test_tensors_strings_and_separable_labels():
+    torch = pytest.importorskip("torch")
     ours, tensor = joint(2.0 * RBF(1.5)).fit(X, THREE), joint(2.0 * RBF(1.5))
     tensor.fit(torch.asarray(X), torch.asarray(THREE))
     found = tensor.predict_proba(torch.asarray(NEW))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from sklearn import manifold as theirs
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
@@ -103,6 +102,7 @@ def test_tables_of_distances_and_other_kinds_of_rows():
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 def test_tensors_are_embedded_on_their_device(metric):
+    torch = pytest.importorskip("torch")
     X, start = digits(70), np.random.default_rng(0).normal(size=(70, 2))
     how = {"perplexity": 9.0, "method": "exact", "metric": metric, "max_iter": 250, "learning_rate": 1.0, "init": start}
     plain, tensor = TSNE(early_exaggeration=1.0, **how).fit(X), TSNE(early_exaggeration=1.0, **how)

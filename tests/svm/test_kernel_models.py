@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 
 from didact.core.errors import InputError, ParameterError
 from didact.engines.gram import logistic, online
@@ -266,6 +265,7 @@ def test_matrices_functions_and_sparse_rows_give_the_answer_of_a_kernel(model):
 
 @pytest.mark.parametrize("model", [LSSVC(gamma=0.5), KernelLogisticRegression(gamma=0.5)], ids=repr)
 def test_tensors_give_the_answer_of_arrays(model):
+    torch = pytest.importorskip("torch")
     expected = model.fit(X, THREE).decision_function(X)
     found = model.fit(torch.as_tensor(X), torch.as_tensor(THREE)).decision_function(torch.as_tensor(X))
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-7)

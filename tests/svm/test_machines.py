@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from scipy.optimize import minimize
 from sklearn import svm
 from sklearn.base import clone
@@ -173,6 +172,7 @@ def test_shrinking_and_a_small_cache_change_nothing(monkeypatch):
 
 
 def test_kernels_functions_matrices_and_names_agree():
+    torch = pytest.importorskip("torch")
     expected = SVC(gamma=0.5, tol=1e-8).fit(X, Y).decision_function(X)
     K = RBF(1.0)(X)
     for kernel, rows in ((RBF(1.0), X), (lambda A, B: RBF(1.0)(A, B), X), ("precomputed", K)):
