@@ -10,8 +10,8 @@ triangle of all distances is kept, of which those from a merged cluster are comp
 
 Layout, for n rows and as many slices of slots as threads; a cluster has the number of its last row::
 
-    ids, sizes (n,)       [ clusters of slice 0 | free ][ clusters of slice 1 | free ] …   counts[s] of them, and
-                            ^ edges[0]                    ^ edges[1]                        columns of T (p, n): means
+    ids, sizes (n,)       [ clusters of slice 0 | free ][ clusters of slice 1 | free ] …   counts[s] of them;
+                            ^ edges[0]                    ^ edges[1]                       T (p, n): means (Ward)
     where (n,)            the slot of each cluster, −1 once it is merged into another
     D (n (n − 1)/2,)      [ d₁₀ | d₂₀ d₂₁ | d₃₀ d₃₁ d₃₂ | … ]   by numbers of clusters, for complete and average
                             clusters j < i at i (i − 1)/2 + j
