@@ -1,6 +1,7 @@
 """The rules of the house on names, records, folders and prose (see docs/vocabulary.md)."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -102,7 +103,27 @@ def test_docstrings_say_what_a_thing_is(file):
             assert not (ast.get_docstring(node) or "").startswith("The same"), getattr(node, "name", file)
 
 
+LAYOUT = re.compile(r"^Layout\b[^\n]*(?:\n[^\n]+)*?::\n\n((?: {4}[^\n]*\n|\n)+)", re.M)
+DRAWN = re.compile(r"\[ .+ \]|[┌├└│]|(?:^|\s)\^ ")  # cells between brackets, frames, pointers to cells
+
+
+def drawn_lines(text: str) -> list[str]:
+    """The lines of the paragraph "Layout" of a docstring that draw something, in its literal block."""
+    block = LAYOUT.search(text + "\n")
+    return [line for line in block[1].splitlines() if DRAWN.search(line)] if block else []
+
+
 @pytest.mark.parametrize("file", [f for f in SOURCES if f.endswith("_loops.py")])
 def test_loops_show_how_their_memory_is_laid_out(file):
-    """The docstring of a module of loops has a paragraph "Layout", with a picture of what its loops share."""
-    assert "Layout" in (ast.get_docstring(SOURCES[file]) or "")
+    """The docstring of a module of loops has a paragraph "Layout…::" with a picture: words and shapes do not do."""
+    assert len(drawn_lines(ast.get_docstring(SOURCES[file]) or "")) >= 2
+
+
+def test_words_are_no_picture():
+    """A paragraph of words, or a table of names and shapes, draws nothing; cells, frames and pointers do."""
+    assert not drawn_lines("Loops.\n\nLayout: D (n, n) distances; D[c, i] that of row i from c.")
+    assert not drawn_lines(
+        "Layout::\n\n    D (n, n)   distances, D[c, i] that of row i\n    costs (k,) rank << 32 | row"
+    )
+    picture = "    data   [ row 0 | row 1 | … ]\n             ^ indptr[0]\n    hist   ┌ bin 0\n"
+    assert len(drawn_lines(f"Layout, for n rows::\n\n{picture}\nData::\n\n    x [ a | b ]")) == 3

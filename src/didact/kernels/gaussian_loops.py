@@ -4,12 +4,13 @@ Two rows at a time are multiplied with a tile of columns, four numbers of each i
 exponentials while the tile is in the first cache. No matrix is there but what is asked for. For up to a hundred numbers
 in a row that is quicker than a matrix product of BLAS, an exponential and a copy.
 
-Layout::
+Layout; a thread takes pieces of rows, and all columns tile by tile::
 
-    left (n, wide)     rows a, filled up with zeros to a multiple of 4 numbers
-    right (wide, m)    rows x, one in each column
-    spare (2, tile)    inner products of two rows with the columns of a tile, then exponentials
-    coef (k, m)        factors of the columns, of which sums are made
+    left (n, wide)     row i [ a_0 a_1 … | 0 … ]        wide is a multiple of 4
+    right (wide, m)    [ tile 0      | tile 1   | … ]   row x_j in column j
+    spare (2, tile)    [ a_i·x_j     | …            ]   of rows i and i + 1 with one tile; then exponentials
+    coef (k, m)        [ tile 0      | tile 1   | … ]   factors of the columns
+    out (n, k)         row i [ Σ_j of factors 0 | of factors 1 | … ]
 
 Arithmetic: n m (wide + 13) multiply-adds. Memory: left and right, which stay in the second cache tile by tile.
 """

@@ -1,9 +1,13 @@
 """The gap-weighted subsequence kernel of two strings, by dynamic programming.
 
-Layout: all strings stand one after the other in one array of character codes; string i is codes[starts[i]:starts[i+1]].
-For two strings of lengths a and b, `table` and `next_table` (a + 1, b + 1) hold K'_{m−1} and K'_m of all pairs of
-prefixes: entry (u, v) belongs to the first u characters of one and the first v of the other. `row` is K''_m of the
-current u. Work: length × a × b multiply–adds.
+Layout, for all strings, and for two of lengths a and b::
+
+    codes        [ string 0    | string 1 | … ]   character codes
+                   ^ starts[0]   ^ starts[1]
+    table        [ (0, 0) | (0, 1) | … | (0, b) ]   (a + 1, b + 1): K'_{m−1} of the first u characters of one and the
+                 [ …      |        | … | (a, b) ]   first v of the other;  next_table: K'_m
+
+`row` is K''_m of the current u and v. Work: length × a × b multiply-adds.
 """
 
 import numpy as np

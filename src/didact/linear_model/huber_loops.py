@@ -1,7 +1,10 @@
 """Huber's regression: value, gradient and curvature in one pass over tiles, as in `engines/linear/pass_loops`.
 
-Layout: that of `pass_loops`; the scale of the residuals stands beside the parameters, and totals (pieces, 3) in place
-of the values.
+Layout: X, `edges`, A, gradients and G as in `pass_loops`; the scale σ of the residuals stands beside θ::
+
+    spare (4, tile)      [ predictors ], [ −2wψ ], [ roots of curvatures ], [ wt of rows inside ]   of a thread
+    totals (pieces, 3)   [ value | slope in σ | curvature in σ ]   of each piece
+    crosses[piece]       [ Σ x t w over the rows inside | Σ t w | 0 … ]   (pieces, width)
 """
 
 from typing import Any
@@ -63,7 +66,7 @@ def huber_pass(
     scale: float, epsilon: float, share: float, ridge: float, spare: Array, A: Array, G: Array, gradients: Array,
     crosses: Array, totals: Array,
 ) -> None:  # fmt: skip
-    """Take pieces until there are no more."""
+    """Take pieces until there are no more: gradient, totals and, unless there is no G, curvature of each."""
     for _ in range(turn[1]):
         piece = atomic_add(turn, 0, 1)
         if piece >= totals.shape[0]:

@@ -10,8 +10,10 @@ interpolates the values at Chebyshev's points of 0 ≤ t ≤ 1/9 (error 2e-18).
 
 In single precision a polynomial of degree 7 suffices (that of the Cephes library, error 1e-7).
 
-Layout: scalars only; a double is sign | 11 bits of exponent + 1023 | 52 bits of fraction, and 2^k is written by adding
-k to the exponent's bits; a single has 8 bits of exponent + 127 and 23 of fraction.
+Layout: scalars only, of which the bits are read and written::
+
+    double   [ sign: 1 | exponent + 1023: 11 | fraction: 52 ]   2^k is [ 0 | k + 1023 | 0 ]
+    single   [ sign: 1 | exponent + 127: 8   | fraction: 23 ]   2^k is [ 0 | k + 127  | 0 ]
 """
 
 from typing import Any

@@ -13,16 +13,19 @@ all rows anew.
 
 Layout, for n rows, G groups of `width` centres each (filled up to a multiple of 4), tiles of some dozens of rows::
 
-    X                     all numbers in one line, with the steps from row to row and from column to column
-    centers (G·width, p)  the centre at each place;  names (G·width,) its number, −1 where none is
-    table (G·(p + 1), width)   of each group centres less the origin, as columns, and below −½‖c‖²
-    ways (G·width,), group_ways (G,), most_way   how far centres have moved in all, the farthest of each group, of all
-    places (n,)           the place of each row's centre, −1: not known yet
-    squares (n,)          squared distance of each row from its centre, where asked for
+    X                       [ row 0 | row 1 | … ] or [ column 0 | … ]   x_ij at i·row_step + j·column_step
+    centers, names          [ group 0 | group 1 | … ], each [ place 0 | … | place width − 1 ]   (G·width, p) centres and
+                            (G·width,) their numbers, −1 at places that none has
+    table (G·(p + 1), width)   a tall block for each group, a column for each of its places:
+        group g             ┌ centres less the origin │ lines g·(p + 1) …, one for each column of X
+                            └ −½‖c‖²                  │ line g·(p + 1) + p
+    ways, group_ways, most_way   how far centres have moved in all: each place, the farthest of a group, of all
+    places, squares (n,)    the place of each row's centre, −1: not known yet; the squared distance, where asked for
     upper, lowest (n,), lower (n, G)   bounds: u − way, min l + most_way, l + group_way
-    A (tile, p + 1)       rows less the origin, and 1, filled up;  Z (width, tile) scores
-    pending (G + 1, span + 1) of some hundred rows those to be compared with each group; the last: with any of them
-    sums (pieces, 2, G·width, p + 1)   changes of Σ w (x − origin) and Σ w, and what rounding took from them
+    A (tile, p + 1), Z (width, tile)   of a thread: rows [ x − origin | 1 ], filled up; their scores, row t in column t
+    pending (G + 1, span + 1)   of a thread, for some hundred rows:
+        list g              [ rows to be compared with group g | free | how many ]   the last list: with any group
+    sums[piece] (2, G·width, p + 1)   [ Σ w (x − origin) | Σ w ] of each place: changes, and what rounding took of them
 
 Memory: 20 bytes of a row that stays; X once for those that do not. Arithmetic: npK multiply-adds for the latter.
 
@@ -200,7 +203,7 @@ def gather_rows(
     X: Array, first: int, row_step: int, column_step: int, rows: Array, count: int, origin: Array, A: Array,
     squares: Array,
 ) -> None:  # fmt: skip
-    """Some rows less the origin as rows of A, and a column of ones; their squared lengths."""
+    """Write some rows less the origin, and a 1 behind each, to A; their squared lengths to `squares`."""
     p = origin.shape[0]
     for t in range(count):
         begin, total = np.uint64(first + rows[t] * row_step), 0.0
@@ -223,7 +226,7 @@ def _two_best(
     Z: Array, count: int, unit: float, largest: float, squares: Array, best: Array, second: Array, tops: Array,
     errors: Array,
 ) -> None:  # fmt: skip
-    """Of each column lower bounds of the two least squared distances, from the two largest scores, without branches.
+    """Lower bounds of the two least squared distances of each column, from its two largest scores, without branches.
 
     Errors are kept where the two scores cannot be told apart, `tops` are the largest."""
     for t in range(count):
@@ -290,7 +293,7 @@ def _group(
 def _nearest(
     X: Array, first: int, column_step: int, C: Centres, begin: int, Z: Array, t: int, limit: float
 ) -> tuple[float, int]:  # fmt: skip
-    """Of the centres of a group with a score of at least the limit the nearest, by differences; of ties the first."""
+    """The nearest of a group's centres with a score of at least the limit, by differences; of ties the first."""
     least, place = np.inf, begin
     for c in range(Z.shape[0]):
         if Z[c, t] >= limit and C.names[begin + c] >= 0:

@@ -5,8 +5,15 @@ With d the distance of a row from its nearest medoid and d' that from the second
 medoids, and lowers what giving up costs where e_i < d'_i. One look at a column of distances judges the swap with all
 medoids; the first that lowers the loss is made at once.
 
-Layout: D (n, n) distances, D[c, i] of row i from candidate c; order (n,) in which candidates come; medoids (k,) rows;
-nearest, second (n,) numbers of medoids; near, far (n,) distances from these; costs, change (k,) of giving up a medoid.
+Layout, for n rows, of which k are medoids::
+
+    D (n, n)         candidate c  [ d(c, 0) | d(c, 1) | … | d(c, n − 1) ]   one line is all that judges c
+    nearest, second               [ m, m'   | …                         ]   numbers 0 … k − 1 of a row's two medoids
+    near, far                     [ d ≤ d'  | …                         ]   and the distances from them
+    order            [ c | c | … ]   candidates in turn; seen[0] is the place of the next one
+    medoids          [ r | r | … ]   (k,) the row of each medoid
+    costs, change    [ s | s | … ]   (k,) what giving it up costs now, and if c comes
+
 Arithmetic: n + k for a candidate, n² for a round.
 
 Schubert, Rousseeuw (2021), Fast and eager k-medoids clustering, doi:10.1016/j.is.2021.101804.

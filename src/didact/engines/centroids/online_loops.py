@@ -1,9 +1,14 @@
 """Compiled steps of k-means row by row: the nearest centre wins, and moves towards the row.
 
-Layout: X (n, p) rows, order (some of them, in order), centers (K, p), float64, and counts (K,) weight that each has
-got; a row moves its centre by the share `rate`, or by its own share of the weight so far if the rate is 0. With
-`unit`, rows and centres have length 1, so that the nearest centre is that with the largest product. Arithmetic: n p K
-multiply-adds.
+Layout::
+
+    order   [ i | i | … ]             rows of X (n, p) in the order of the steps; w (n,) or empty
+    row     [ x_0 … x_{p−1} ]         one row in float64, of length 1 if `unit`
+    centers [ c_0 | c_1 | … ]         (K, p) float64: the nearest to the row moves by a share of the way to it
+    counts  [ W_0 | W_1 | … ]         (K,) weight that each has got
+
+The share is `rate`, or if that is 0 the row's share of the weight so far. With `unit`, centres have length 1, too, so
+that the nearest one is that with the largest product. Arithmetic: n p K multiply-adds.
 """
 
 import math

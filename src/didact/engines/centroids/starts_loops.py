@@ -11,19 +11,20 @@ alone:
 
 Layout, for n rows in the order in which they are drawn, T candidates and tiles of some hundred rows::
 
-    X                       all numbers in one line, with the steps from row to row and from column to column
-    order (n,)              the number in X of each row
-    right (tiles, wide, tile)   float32: rows less the origin in units of the farthest coordinate, one in each column;
-                            a line of ones; filled up with zeros to a multiple of 4
-    half (n,)               half the squared lengths of these
-    left (T', wide)         candidates the same way, and −½‖c‖² for the ones; T' is even;  centers (T, p) as they are
-    near (n,), w (n,)       squared distance of each row from the nearest centre; weights
-    won (T, n), how (T, n)  rows that a candidate would win and their distances, of a tile from its first row on
-    counts, gains (tiles, T), masses (tiles,)   how many rows it would win, Σ w (d − d'), Σ w d
-    places (T,)             candidates, as places in the order;  chosen (K,) the numbers of the centres
-    uniforms (K, T)         random numbers from which candidates are drawn
-    hits (tile,)            rows of a tile that a candidate may win
-    Z (T', tile)            products;  spare (2, tile) the largest of a row, and the least that counts
+    X                       [ row 0 | row 1 | … ] or [ column 0 | … ]   x_ij at i·row_step + j·column_step
+    order (n,)              the number in X of each row: places 0, 1, … of all that follows
+    right[tile] (wide, tile)   float32, one row of the data in each column:
+                            ┌ rows less the origin, in units of the farthest coordinate │ p lines
+                            │ ones                                                      │ 1 line
+                            └ zeros                                                     │ up to a multiple of 4
+    left (T', wide)         candidate t [ x − origin, in these units | −½‖c‖² | 0 … ]   T' is even
+    centers (T, p)          the candidates as they are;  half, near, w (n,)  ½‖x‖², squared distance, weight of a row
+    won, how (T, n)         candidate t [ rows won in tile 0 | free ][ rows won in tile 1 | free ] …   and how near
+                                          ^ edges[0]                   ^ edges[1]        counts[tile, t] of them
+    gains (tiles, T), masses (tiles,)   Σ w (d − d'), Σ w d;  places (T,), chosen (K,), uniforms (K, T)  candidates as
+                            places in the order, numbers of the centres, random numbers that candidates are drawn by
+    hits (tile,), Z (T', tile), spare (2, tile)   of a thread: rows that a candidate may win; products; the largest one
+                            of each row, and the least that counts
 
 Memory: 4np bytes for each centre. Arithmetic: npT multiply-adds in float32 for each centre.
 

@@ -8,13 +8,14 @@ scores z, these become responsibilities r, and the sums of all components grow b
 last step, which the new means are near: nothing cancels. Each thread makes one call, in which it takes piece after
 piece of the rows. Rows that array code has to look at (gaps) are marked and left out.
 
-Layout: as in `score_loops`, and
+Layout, with what `score_loops` has, for tiles of rows, components k and pieces of the rows::
 
-    means (classes, p)   μ
-    codes (n,) or none   the component of a row, if it is known, else a number below 0
-    B (tile, width)      rows (x − μ, 1) times the roots of responsibilities
-    G (pieces, classes, width, width)   sums of their products, lower triangles; the row p holds Σ r (x − μ) and Σ r
-    G (pieces, classes, 2, width)       of variances: Σ r (x − μ, 1) and Σ r (x − μ, 1)²
+    means (classes, p)   μ;  codes (n,) or none: the component of a row, if it is known, else a number below 0
+    Z (classes, tile)    component k [ row 0 | row 1 | … ]   scores, then responsibilities times weights
+    B (tile, width)      row i       [ √r (x − μ) | √r | 0 … ]   for one component at a time
+    G[piece, k]          (width, width), lower triangle                (2, width) of variances
+                         ┌ Σ r (x − μ)(x − μ)ᵀ │     │                 [ Σ r (x − μ)  | Σ r ]
+                         └ Σ r (x − μ)         │ Σ r │                 [ Σ r (x − μ)² | 0   ]
 
 Memory: X once a pass. Arithmetic: nKp² multiply-adds for scores and nKp²/2 for sums; nKp for variances.
 """

@@ -9,14 +9,16 @@ number, or without one that is finite, is marked: array code looks at it once mo
 
 Layout::
 
-    X                  all numbers in one line, with the steps from row to row and from column to column
-    A, B (tile, width) rows (x, 1), and rows less an origin; filled up to a multiple of 4 columns
-    Y (rank, tile)     products of the rows of B with W
-    Z (classes, tile)  scores, then exponentials
-    spare (3, tile)    of each row the largest score, the sum of exponentials, the number of scores that are no numbers
-    table, centres     t and b (p + 1, classes); or 1/σ² and μ, both (classes, p); or the W of all groups below each
-                       other (groups · p, rank) and m (classes, rank); or the T of all columns below each other, of
-                       which `places` are the first rows
+    X                  [ row 0 | row 1 | … ] or [ column 0 | … ]   x_ij at i·row_step + j·column_step
+    A, B (tile, width) row i   [ x | 1 | 0 … ]; [ x − origin | 0 … ]   width is a multiple of 4
+    Z (classes, tile)  class k [ row 0 | row 1 | … ]   scores, then exponentials;  Y (rank, tile) likewise Wᵀ(x − o)
+    spare (3, tile)    [ largest score ], [ sum of exponentials ], [ scores that are no numbers ]   of each row
+    table, centres     ONE_LINE    [ t | b ]                       (1, p + 1)
+                       SOME_LINES  [ t of column 0 ] … [ b ]       (p + 1, classes), one line below the other
+                       DIAGONAL    [ 1/σ² ], [ μ ]                 both (classes, p)
+                       WHITENED    [ W of group 0 ][ W of group 1 ] …   (groups · p, rank); m (classes, rank)
+                       CATEGORIES  [ T of column 0 ][ T of column 1 ] …   (values, classes)
+                                     ^ places[0]      ^ places[1]
 
 Memory: X once and the answers. Arithmetic: npK multiply-adds, or np · rank for each W.
 """

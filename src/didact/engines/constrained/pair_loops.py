@@ -6,10 +6,16 @@ r"""Quadratic programs with bounds and one equation, by steps on pairs of variab
 A step moves two variables so that the sum stays: α_i += s_i δ, α_j −= s_j δ. The first is the one whose
 f_i = s_i ∂objective/∂α_i is least of those that may rise, the second that with the largest gain.
 
-Layout: variables are numbered 0 … size − 1. `K` (q, q) is positive semidefinite; `alpha`, `sign`, `bound` and `f` have
-one entry each, and `lines` (4, q) is room for what `pairs` keeps: 0 or ∞ as a variable may rise or not, 0 or −∞ as it
-may fall or not, the diagonal of K, and gains. Loops over lines are vectorised; which variable it was a second look
-says.
+Layout, for variables 0 … size − 1 of q::
+
+    variable           0         1         …
+    alpha, sign      [ α_0, s_0 | α_1, s_1 | … ]   bound (C) and f in the same order; K (q, q), of which row i is read
+    lines[0]         [ 0 or ∞   | 0 or ∞   | … ]   0: may rise
+    lines[1]         [ 0 or −∞  | 0 or −∞  | … ]   0: may fall
+    lines[2]         [ K_00     | K_11     | … ]
+    lines[3]         [ gain     | gain     | … ]   as second variable of the step
+
+Loops over lines are vectorised: they find the best value, and a second look finds the variable that has it.
 
 Fan, Chen, Lin (2005), Working set selection using second order information, JMLR 6.
 """

@@ -6,10 +6,11 @@ With :math:`a = \log\beta` the entropy falls as :math:`dH/da = -\beta^2\,\mathrm
 kept between bounds that every value of H narrows; a step that leaves them is replaced by the middle. Some five
 evaluations a row.
 
-Layout::
+Layout, for n rows with k others each::
 
-    D (n, k)   squared distances of row i to k others, replaced by the p_{j|i}, which sum to 1
-    edges      first rows of the pieces that threads take
+    D (n, k)   edges[0] ┌ row 0  [ d²_00 | d²_01 | … ]   squared distances, replaced by the p_{j|i}, which sum to 1
+                        │ row 1  [ …                 ]
+               edges[1] ├ row …  [ …                 ]   where the next piece begins that a thread takes
 """
 
 import numpy as np

@@ -11,13 +11,14 @@ direction (Jacobs). The tasks of each step of the descent (see `didact.core.jit.
     REPEL        a subtree    sums over the tree for its groups, and their share of Z
     MOVE_POINTS  a subtree    attraction by the neighbours, the gradient, the step
 
-Layout::
+Layout, for n points in d columns::
 
-    Y (2, n, d)        where points are, and where they go: the sides are exchanged after each step
-    indptr, indices, values   affinities p, those of row i from indptr[i] on
-    R (n, d)           repulsion without its factor
-    parts (tasks, 3)   shares in Z, in the squared length of the step's gradient, and in Σ p log(1 + d²/ν)
-    totals (3)         their sums
+    Y           [ side 0: where points are | side 1: where they go ]   (2, n, d), exchanged after each step
+    values      [ p of row 0      | p of row 1 | … ]   affinities
+    indices     [ its neighbours  | …              ]
+                  ^ indptr[0]       ^ indptr[1]
+    R, velocity, gains, gradient (n, d)   by row number: repulsion without its factor, and what steps keep
+    parts       subtree k [ Z | squared length of the step's gradient | Σ p log(1 + d²/ν) ]   shares; totals (3): sums
 """
 
 from typing import NamedTuple
@@ -58,7 +59,7 @@ class Graph(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What the threads share."""
+    """What the threads share: tasks, places of the points, and what moves them."""
 
     board: Array
     now: Array
@@ -87,7 +88,7 @@ class Stage(NamedTuple):
 
 @jit_unmanaged
 def descend_together(tree: Division, graph: Graph, motion: Motion, stage: Stage, lists: Lists) -> None:
-    """What each thread does, until all steps are made."""
+    """Take tasks until all steps are made; every thread does."""
     board, now = motion.board, motion.now
     while True:
         ticket = take_task(board)

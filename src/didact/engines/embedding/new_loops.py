@@ -6,7 +6,12 @@ r"""New points among fixed ones: each by itself minimises :math:`\sum_j p_j\log(
 It begins at the mean of its neighbours, weighted by p, and moves with momentum; a point goes through the tree alone, so
 that its place depends on no other new point.
 
-Layout: rows, P (m, k) neighbours among the fixed points and affinities; out (m, d). Others as in `tree_loops`.
+Layout, for m new points among n fixed ones, whose places are Y (n, d) and whose tree is that of `tree_loops`::
+
+    point i   rows[i] [ j   | j'   | … ]   k neighbours: lines of Y
+              P[i]    [ p_j | p_j' | … ]   and affinities to them
+              out[i]  [ y_0 … y_{d−1}  ]   its place
+    F         [ sums of the point | velocity | … ]   columns 0 and 1 of a thread's list; its box[0] holds the gradient
 """
 
 import numpy as np

@@ -11,12 +11,15 @@ r"""Repulsion of points by a tree: for each point :math:`\sum_j k_{ij}` and :mat
 
 4. The points of the group itself come last, each without itself. At an angle of 0 all is exact but for rounding.
 
-Layout::
+Layout, for n points in d columns and a tree of two levels::
 
-    order            row numbers by place; node `place` of a level holds those from edge(…, place) on
-    S (d, n)         coordinates by place
-    low, high, mean  (nodes, d); node 2^level − 1 + place
-    B (d, room), M   the list of a group, less the origin; masses. Q and ones: the group itself
+    node             [            0            ]        node 2^level − 1 + place
+                     [     1      |     2      ]
+                     [  3  |  4   |  5  |  6   ]
+    order (n,)       [ rows of a leaf | rows of the next | … ]   node `place` of a level begins at edge(…, place)
+    S (d, n)         coordinates in that order;  low, high, mean (nodes, d)
+    B (d, room)      [ mean of a small node | points of a leaf … | free ]   the list of a group, less the origin
+    M (room,)        [ how many it holds    | 1 1 1            … | free ]   Q (d, group), ones: the group itself
     T (2, room)      distances and factors of one point
     F (d + 1, group) Σ k t (y_i − y_j) for each column, and Σ k
 
@@ -48,7 +51,7 @@ class Division(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What one thread works with."""
+    """Buffers of one thread: nodes that wait, the list of a group, and the group itself."""
 
     stack: Array  # int64 (2, 64): level and place of nodes that wait
     B: Array
@@ -203,7 +206,7 @@ def add_point(
 
 @jit_unmanaged(fastmath=REASSOCIATE, error_model="numpy")
 def add_plane(B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array) -> None:
-    """Two columns and one degree of freedom, all in registers."""
+    """`add_point` for two columns and one degree of freedom, with all sums in registers."""
     a, b = Q[0, i], Q[1, i]
     x, y, z = ZERO_SINGLE, ZERO_SINGLE, ZERO_SINGLE
     for k in range(first, end):
@@ -223,7 +226,7 @@ def add_plane(B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Arr
 def add_space(
     B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array
 ) -> None:  # fmt: skip
-    """Any number of columns and degrees of freedom: one column after the other; no loop both sums and stores."""
+    """`add_point` for any columns and degrees of freedom, column by column; no loop both sums and stores."""
     z, inverse = ZERO_SINGLE, ONE_F / np.float32(freedom)
     for k in range(first, end):
         T[0, k] = ONE_F

@@ -9,14 +9,13 @@ of all pieces.
 
 Layout::
 
-    X                     all numbers in one line, with the steps from row to row and from column to column; or CSR
-    A (tile, width)       rows (x, 1), filled up to a multiple of 4 columns
-    Z, V (K, tile)        products z, and the coordinates w, so that steps run along rows in vectors; K filled up, too
-    B (tile, K)           the coordinates, row by row
-    table (p + 1, K)      H turned, below it −λ₁
-    spare (3, tile)       of each row the slope, the sum of the sizes of slopes, and whether it still moves
-    sums (pieces, K, width), grams (pieces, K, K)   WᵀX and WᵀW of each piece
-    found (pieces, 3)     of each piece the sizes of slopes, ⟨z + λ₁, w⟩, and the most sweeps
+    X                  [ row 0 | row 1 | … ] or [ column 0 | … ]   x_ij at i·row_step + j·column_step; or CSR
+    A (tile, width), B (tile, K)   row i  [ x | 1 | 0 … ]; [ w_0 … w_{K−1} ]   filled up to multiples of 4
+    Z, V (K, tile)     part t [ row 0 | row 1 | … ]   products z and coordinates w: steps run along rows in vectors
+    table (p + 1, K)   [ Hᵀ ], and below it [ −λ₁ … ]
+    spare (3, tile)    [ slopes ], [ sums of their sizes ], [ 1 where a row still moves ]
+    sums[piece] (K, width), grams[piece] (K, K)   [ WᵀX | Wᵀ1 | 0 … ], [ WᵀW ]   over the rows of a piece, with weights
+    found (pieces, 3)  [ sizes of slopes | ⟨z + λ₁, w⟩ | most sweeps ]
 
 Memory: X once a pass. Arithmetic: 2npK multiply-adds for rows, nK² for steps.
 """

@@ -5,14 +5,16 @@ r"""Coordinate descent for more parts than rows: slopes come from the residuals,
 
 and columns of H in the same way. The steps are those of `nonnegative_loops`, which take K² for each row and column.
 
-Layout::
+Layout, for rows i, columns j and parts t; n < K, so that E is smaller than H::
 
-    E (n, p)              residuals; fewer numbers than H has, since n < K
-    W, turned (K, n)      the coordinates, row by row of W's turned form, and the same times the weights of rows
-    H (K, p)              the parts
-    curves (K,)           second derivatives, λ₂ included
-    slopes (width,)       of one part, those of the columns of a piece
-    found (pieces,)       the sizes of slopes of each piece
+    E (n, p)     row i  [ columns of piece 0 | of piece 1 | … ]   residuals
+    H (K, p)     part t [ columns of piece 0 | of piece 1 | … ]
+                          ^ edges[0]           ^ edges[1]
+    W (K, n)     part t [ row 0 | row 1 | … ]   the coordinates, turned; `weighed`: times the weights of rows
+    rows_pass    a thread takes row i of E and column i of W, and reads H
+    lines_pass   a thread takes the columns of a piece in E and H, and reads W and `weighed`
+    curves (K,)  second derivatives, λ₂ included;  slopes (width,) of one part, for the columns of a piece
+    found        the sizes of the slopes, of each row or piece
 
 Memory: H three times an iteration. Arithmetic: 4npK multiply-adds.
 """

@@ -7,11 +7,12 @@ each thread makes one call, in which it takes piece after piece of the rows.
 
 Layout::
 
-    X                  all numbers in one line, with the steps from row to row and from column to column
-    A (tile, width)    rows (z, 1), filled up to a multiple of 4 columns
-    Y (K, tile)        projections, then the function of them
-    table (p + 1, K)   W turned, and a last line of zeros
+    X                  [ row 0 | row 1 | … ] or [ column 0 | … ]   x_ij at i·row_step + j·column_step
+    A (tile, width)    row i    [ z | 1 | 0 … ]        width is a multiple of 4
+    table (p + 1, K)   [ Wᵀ ], and below it [ 0 … ]
+    Y (K, tile)        source k [ row 0 | row 1 | … ]  projections, then the function of them
     sums (pieces, K, width), slopes (pieces, K), values (pieces,)   of each piece
+    M (K, 2K)          [ W → 1 | 1 → W⁻¹ ]   elimination, for the rule row by row
 
 Memory: X once a pass. Arithmetic: 2npK multiply-adds and nK exponentials.
 """
@@ -59,7 +60,7 @@ def source_pass(
     turn: Array, edges: Array, X: Array, row_step: int, column_step: int, p: int, w: Array, sources: int, table: Array,
     kind: int, alpha: float, A: Array, Y: Array, ones: Array, sums: Array, slopes: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Take pieces until there are no more."""
+    """Take pieces until there are no more: products, slopes and log density of each."""
     for _ in range(turn[1]):
         piece = atomic_add(turn, 0, 1)
         if piece >= values.shape[0]:

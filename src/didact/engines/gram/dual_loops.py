@@ -4,11 +4,15 @@ Variable i is the coefficient β_i of row i in w = Σ β_i (x_i, c), where c is 
 g_i = w·(x_i, c) − t_i + D_i β_i and ε: the slope to the right is g_i + ε for β_i ≥ 0 and g_i − ε below, to the left it
 is g_i + ε for β_i > 0 and g_i − ε else. A step minimises the objective in β_i exactly, within its bounds.
 
-Layout: `rows` is `Dense` or `Sparse` (see `row_loops`); `target`, `lower`, `upper`, `ridge` (D), `norm` (|x_i|² + c²)
-and `beta` have an entry for each row, `w` (p + 1,) one for each column and one for the constant. `order` holds the
-numbers of the rows in play, those of `active[0]` first; the rest have been left out. For several classes at once `beta`
-is (n, K) and `W` (p + 1, K), the classes of a row side by side; `live` (n, K) holds the numbers of the classes of each
-row, those of `count` (n,) in play first.
+Layout, for `rows` that are `Dense` or `Sparse` (see `row_loops`)::
+
+    order     [ rows in play, shuffled in each pass | rows that have been left out ]
+                ^ 0                                   ^ active[0]
+    beta      [ β_0 | β_1 | … ]       target (t), lower, upper, ridge (D), norm (|x_i|² + c²): one for each row, too
+    w         [ column 0 | column 1 | … | constant ]   (p + 1,)
+    several classes at once: beta (n, K) and W (p + 1, K), those of a row or column side by side
+    live[i]   [ classes in play | left out ]
+                ^ 0               ^ count[i]
 
 Hsieh et al. (2008), doi:10.1145/1390156.1390208; Ho, Lin (2012), JMLR 13; Keerthi et al. (2008),
 doi:10.1145/1401890.1401942.
@@ -133,7 +137,7 @@ def sweep_active(
     rows: Any, codes: Array, bound: Array, norm: Array, constant: float, beta: Array, W: Array, order: Array,
     active: Array, live: Array, count: Array, seed: Array, spare: Array, moved: Array,
 ) -> float:  # fmt: skip
-    """One of these passes."""
+    """One pass of `sweep_classes` over the rows in play; the largest violation met."""
     worst, s, m = 0.0, 0, active[0]
     g, b, d, every = spare[0], spare[1], spare[2], spare[3]
     shuffle_first(order, m, seed)

@@ -12,18 +12,16 @@ the Gram matrix; who finishes the last task of a step goes on alone (`advance`) 
 itself (`wants`): rows of kernels that have no loop, Newton steps, sums on a device. When it is called again for a step
 that is done alone, the first one has a task without content.
 
-Layout::
+Layout, for m active variables, the n active rows they belong to, and working sets of q variables::
 
-    Variables          of all active variables (m,): numbers of rows, signs ±1, linear terms, bounds, α, f_i =
-                       sign_i ∂objective/∂α_i; and u = Kβ of the n active rows
-    WorkingSet         of q variables: numbers `chosen`, their `rows`, `slots` of these; copies of signs, bounds, α, f;
-                       K (q, q), and what it is made of; lines of q numbers for `pairs`; what has moved, as slots and
-                       `weights`
-    KeptRows           `table` (slots, n) in float32 or float64, and which row is in which slot; `again` marks slots
-                       that were used since the hand that looks for a free one came by; left, right as in
-                       `gaussian_loops`, empty if the kernel has no loop
-    now                the state, one record of STATE
-    edges              columns at which tiles begin
+    KeptRows.table (slots, n)    slot s [ tile 0   | tile 1   | … ]   row row_of[s] of the Gram matrix; slot_of[row] = s
+    Variables.u (n,)                    [ tile 0   | tile 1   | … ]   Kβ; a task has the columns of a tile
+                                          ^ edges[0] ^ edges[1]
+    Variables   [ 0 | 1 | … | m − 1 ]   row, sign, linear, bound, α and f_i = sign_i ∂objective/∂α_i of each
+    WorkingSet  [ 0 | 1 | … | q − 1 ]   `chosen` points to variables, `rows` to rows, `slots` to the table; copies of
+                                        sign, bound, α, f; K (q, q); `moved`, `weights`: slots and steps that are not 0
+    KeptRows    `again` marks slots used since the hand came by that looks for a free one; left, right as in
+                `gaussian_loops`, empty if the kernel has no loop;  now: the state, one record of STATE
 """
 
 from typing import Any, NamedTuple

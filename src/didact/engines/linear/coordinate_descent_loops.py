@@ -3,8 +3,14 @@
 Coordinate j is minimised exactly: with curvature h and gradient q it moves from u to soft(u − q/h, l1/h), cut at zero
 where coefficients must not be negative.
 
-Layout: H (p, p) symmetric, of which row j is read as column j; u, q (p,) point and gradient, or U, Q (p, T) with the
-T outputs of a feature side by side; everything is changed in place.
+Layout; u, q, U, Q and the residuals r change in place::
+
+    H (p, p)    row j [ h_j0 | h_j1 | … ] · d   symmetric: row j is read as column j
+    q (p,)          + [ q_0  | q_1  | … ]       the gradient after u_j has moved by d
+    U, Q (p, T)       [ u_j0 … u_j,T−1  ]       the T outputs of a feature side by side, for blocks
+    data        [ values of column 0 | values of column 1 | … ]   sparse columns (CSC)
+    indices     [ their rows         | …                      ]
+                  ^ indptr[0]          ^ indptr[1]
 """
 
 import math

@@ -8,15 +8,20 @@ vectors, and the gradient from the same rows. Each thread makes one call, in whi
 rows. X may lie row after row, column after column (then rows and columns change parts) or be CSR.
 `softmax_loops` does the same for several outputs.
 
-Layout::
+Layout, for rows that are cut into pieces, for threads to take, and these into tiles, for the cache::
 
-    X                  all numbers in one line, with the steps from row to row and from column to column
-    spare (3, tile)    of the rows of a tile: predictors, then losses; slopes; curvatures, then their roots
-    A (tile, width)    rows (x, 1) times the roots, filled up to a multiple of 4 columns, if curvature is asked for;
-                       rows of X without curvature are left out, and A is added to G when it is full
-    edges (pieces + 1) rows at which pieces begin; of each piece, so that sums do not depend on who took it:
-    values, gradients  (pieces,) and (pieces, width)
-    G (pieces, width, width)   sums of products of the columns of A; the lower triangle is computed, then copied
+    X            [ row 0 | row 1 | … ] or [ column 0 | column 1 | … ]   x_ij at i·row_step + j·column_step
+
+    edges[0] ┌ tile │          spare (3, tile), of a thread     A (tile, width), of a thread
+             │ tile │ piece 0  [ predictors, then losses ]      [ x_0 … x_{p−1} | 1 | 0 … ] · √curvature
+    edges[1] ├ tile │          [ slopes                  ]      [ …                       ]
+             │ tile │ piece 1  [ curvatures, their roots ]      width is a multiple of 4
+    edges[2] └ …    │
+    values (pieces,), gradients (pieces, width), G (pieces, width, width)   a sum for each piece, so that they do not
+                 depend on who took it; G of the columns of A, the lower triangle, which is copied in the end
+
+A is there if curvature is asked for. It is added to G when it is full: rows without curvature are left out, where X
+lies row after row.
 
 Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds, and n(p + 1)²/2 more for curvature.
 """
@@ -93,7 +98,7 @@ def piece_matrices(pieces: int, columns: int) -> Array:
 
 
 def whole_vectors(number: int) -> int:
-    """As many, filled up to whole vectors."""
+    """A number, rounded up to that of whole vectors."""
     return -(-number // LANES) * LANES
 
 
@@ -221,7 +226,7 @@ def add_held(A: Array, held: int, G: Array) -> None:
 
 @jit_unmanaged
 def fill_upper(G: Array) -> None:
-    """Make a matrix symmetric whose lower triangle is there."""
+    """Copy the lower triangle of a matrix to the upper one."""
     for i in range(G.shape[0]):
         for j in range(i):
             G[j, i] = G[i, j]
@@ -313,7 +318,7 @@ def add_lines(X: Array, first: int, step: int, lines: int, count: int, factors: 
 
 @jit_unmanaged
 def ask_for(X: Array, first: int, step: int, rows: int, count: int) -> None:
-    """Have rows brought near that come next."""
+    """Prefetch the rows that come next."""
     for r in range(rows):
         for c in range(0, count, 8):
             prefetch(X, np.uint64(0), np.uint64(first + r * step + c))
@@ -323,7 +328,7 @@ def ask_for(X: Array, first: int, step: int, rows: int, count: int) -> None:
 def copy_rows(
     X: Array, first: int, row_step: int, column_step: int, rows: int, p: int, factors: Array, A: Array
 ) -> None:  # fmt: skip
-    """(x, 1) of some rows times their factors as rows of A."""
+    """Write (x, 1) of some rows times their factors to the rows of A."""
     if column_step == 1:
         for r in range(rows):
             begin = np.uint64(first + r * row_step)  # unsigned: nobody looks whether it is below zero

@@ -8,8 +8,11 @@ every CPU. About 30 of them for one of plain sums; n p for each target.
 
 Ogita, Rump, Oishi (2005), Accurate sum and dot product, doi:10.1137/030601818.
 
-Layout: X (n, p), Y (n, k) row by row; high, low (k, p + 1) with the constant first; out (2, k, p + 1) holds the sums
-and what rounding took from them.
+Layout, with X (n, p) and Y (n, k) row by row::
+
+    high, low (k, p + 1)   target t [ constant | b_1       | … | b_p       ]   coefficients: high + low
+    out[0] (k, p + 1)      target t [ Σ w r    | Σ w x_1 r | … | Σ w x_p r ]   sums
+    out[1] (k, p + 1)      target t [ …                                    ]   what rounding took from them
 """
 
 import numpy as np

@@ -5,14 +5,15 @@ with all classes, kept class after class, so that exponentials and sums run alon
 products of four classes with all columns. In the scores of classes k and m a row has the curvature
 :math:`p_k(1-p_k)` if they are one and :math:`-p_kp_m` if not: of one sign, so that roots of it can scale the rows.
 
-Layout::
+Layout, with X, `edges`, pieces and tiles as in `pass_loops`::
 
-    A, B (tile, width)   rows (x, 1), and these times roots of curvatures; filled up to a multiple of 4 columns
-    table (p + 1, K)     coefficients and intercepts, filled up to a multiple of 4 classes
-    Z (K, tile)          scores, then exponentials, then slopes
-    spare (3, tile)      of each row the largest score, the sum of exponentials, and a factor
-    edges, values, gradients   as in `pass_loops`; gradients (pieces, K, width)
-    G (pieces, pairs, width, width)   sums of products of the columns of B, for each class or pair of classes
+    A, B (tile, width)   row i    [ x_0 … x_{p−1} | 1 | 0 … ]    B: times roots of curvatures
+    table (p + 1, K)     column j [ class 0 | class 1 | … ]      coefficients, and below them [ intercepts ]
+    Z (K, tile)          class k  [ row 0 | row 1 | … ]          scores, then exponentials, then slopes
+    spare (3, tile)      [ largest scores ], [ sums of exponentials ], [ factors ]   of each row
+    values (pieces,), gradients (pieces, K, width)   of each piece;  width and K are multiples of 4
+    G[piece]             [ 0,0 | 1,0 | 1,1 | 2,0 | … ] or [ 0 | 1 | … ]   a matrix (width, width), sums of products of
+                         the columns of B, for each pair of classes or each class
 
 Memory: X once a pass. Arithmetic: 2n(p + 1)K multiply-adds, n(p + 1)²/2 for each pair of classes in a curvature.
 """

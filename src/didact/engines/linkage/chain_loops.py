@@ -8,19 +8,19 @@ that of always merging the nearest pair. A step compares the last cluster with a
 Ward distances come from means and sizes, :math:`\frac{ab}{a+b}\|m_a - m_b\|^2`, without a table. For the others a
 triangle of all distances is kept, of which those from a merged cluster are computed anew.
 
-Layout, for n rows and as many slices as threads; a cluster has the number of its last row::
+Layout, for n rows and as many slices of slots as threads; a cluster has the number of its last row::
 
-    T (p, n)              means of the clusters as columns, slot by slot (Ward)
-    D (n (n − 1)/2,)      distances by the numbers of clusters, j < i at i (i − 1)/2 + j (complete, average)
-    ids, sizes (n,)       of each slot its cluster and how many rows that has
+    ids, sizes (n,)       [ clusters of slice 0 | free ][ clusters of slice 1 | free ] …   counts[s] of them;
+                            ^ edges[0]                    ^ edges[1]                       T (p, n): means (Ward)
     where (n,)            the slot of each cluster, −1 once it is merged into another
-    edges (slices + 1,), counts (slices,)   slots of each slice, and how many of them hold a cluster
-    chain (n,)            clusters, each the nearest of the one before it
-    query (p,)            the mean of the last cluster of the chain
-    least, before (slices,), nearest (slices,)   of each slice the least distance from it, the distance of the cluster
+    D (n (n − 1)/2,)      [ d₁₀ | d₂₀ d₂₁ | d₃₀ d₃₁ d₃₂ | … ]   by numbers of clusters, for complete and average
+                            clusters j < i at i (i − 1)/2 + j
+    chain (n,)            [ cluster | nearest of it | nearest of that | … | free ]   query (p,): the mean of the last
+    least, before, nearest (slices,)   of each slice the least distance from it, the distance of the cluster
                           before it in the chain (infinite: in another slice), and the nearest cluster
-    now (8,)              1 if distances are being merged; length of the chain; merges; last cluster, the one before
-                          it; the first cluster that may be left; tasks of this step; work of a distance
+    now (8,)              [ MERGING | LENGTH | MERGES | CHAIN_END | BEFORE | START | CHAIN_TASKS | CHAIN_WORK ]:
+                          1 if distances are being merged, length of the chain, merges, last cluster and the one before
+                          it, the first cluster that may be left, tasks of this step, work of a distance
     first, second, height (n − 1,)   the merges
 
 Memory: Ward (p + 4) n numbers, read once in a step; else D, of which a step reads n numbers, most of them far apart.

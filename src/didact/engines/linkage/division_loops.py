@@ -6,8 +6,14 @@ The row farthest from the others on average leaves first. Then, again and again,
 
 is largest follows, while that is positive. Of equal ones the first goes.
 
-Layout: D (n (n − 1)/2,) distances, that of rows j < i at i (i − 1)/2 + j; rows (m,) the members of the cluster; stay,
-left (m,) sums of the distances of each member from those that stay and from those that left; side (m,) 1 for those.
+Layout, for a cluster of m members::
+
+    D      [ d₁₀ | d₂₀ d₂₁ | d₃₀ d₃₁ d₃₂ | … ]   rows j < i at i (i − 1)/2 + j
+    rows   [ r_0 | r_1 | … | r_{m−1} ]   the members: numbers of rows
+    stay   [ Σ d | Σ d | …           ]   of each member the distances from those that stay
+    left   [ Σ d | Σ d | …           ]   and from those that left
+    side   [ 0   | 1   | …           ]   1: has left
+
 Arithmetic: m²/2 for the sums, m for each that leaves.
 
 Kaufman, Rousseeuw (1990), doi:10.1002/9780470316801, chapter 6.

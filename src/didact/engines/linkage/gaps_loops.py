@@ -1,10 +1,12 @@
 r"""Compiled Euclidean distances of a point from many, vector by vector, and the least of some numbers.
 
-Layout: the many points are the columns of T (p, n), so that neighbours in memory are different points; tiles of 512 of
-them have room in the nearest cache::
+Layout: the many points are columns, so that neighbours in memory are different points; tiles of 512 of them have room
+in the nearest cache::
 
-            T[:, a : a + 512]
-    point  [ out[0] … out[511] ]
+    T (p, n)    column 0  [ point 0 | point 1 | … ]   first : first + 512
+                column 1  [ …                     ]
+    out         point   → [ d²      | d²      | … ]
+    D           [ d₁₀ | d₂₀ d₂₁ | d₃₀ d₃₁ d₃₂ | … ]   a triangle in one line: rows j < i at i (i − 1)/2 + j
 
 A triangle of distances is one line: that of rows j < i stands at i (i − 1)/2 + j.
 

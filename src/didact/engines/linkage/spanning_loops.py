@@ -4,16 +4,15 @@ A step compares the row that joined last with all rows outside, which keep the d
 and finds the least of these. No table of distances is needed. The rows outside stand in slots; those of a slice belong
 to one thread, and a row that leaves is replaced by the last of its slice. Of equally near rows the first joins.
 
-Layout, for n rows and as many slices as threads::
+Layout, for n rows and as many slices of slots as threads::
 
+    ids, best, owner (n,)  [ rows of slice 0 | free ][ rows of slice 1 | free ] …   number, distance from the tree, and
+                             ^ edges[0]                ^ edges[1]                   the row of the tree it is from;
+                                                                                    counts[s] rows are left in slice s
     T (p, n)               the rows outside as columns, slot by slot (Euclidean distances, of which squares are kept)
     X (n, p)               the rows for other distances, or a table of all distances (n, n)
-    ids, best, owner (n,)  of each slot the number of its row, the distance from the tree and the row there
-    edges (slices + 1,), counts (slices,)   slots of each slice, and how many of them hold a row
-    query (p,)             the row that joined last
-    least, place (slices,) the nearest row outside of each slice
-    now (4,)               number of the row that joined last; edges found so far; tasks of this step; work of a
-                           distance
+    query (p,)             the row that joined last;  least, place (slices,)  the nearest row outside of each slice
+    now (4,)               [ row that joined last | edges found | tasks of this step | work of a distance ]
     first, second, length (n − 1,)   the edges
 
 Memory: (p + 3) n numbers, read once in a step. Arithmetic: n²/2 distances.

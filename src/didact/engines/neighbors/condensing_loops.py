@@ -10,13 +10,13 @@ Layout, for n rows of p columns. Rows are numbered tree by tree and leaf by leaf
 table is stored by columns, so that a sweep over a leaf runs along contiguous values::
 
     columns (p, n)      [ tree 0: leaf | leaf | … | tree 1: leaf | … ]      one tree per class if k = 1, else one tree
-    node i              rows start[i] … stop[i] − 1, box low[i] … high[i], children child[i] and child[i] + 1
+    node i              [ rows start[i] … stop[i] − 1 ], box low[i] … high[i], children child[i] and child[i] + 1
     own, other (n,)     k = 1: squared distance of each row to the nearest kept row of its own class, of all others
-    near, votes (n, k)  k > 1: ascending squared distances to the nearest kept rows, and their classes (−1: none yet)
+    near[i] (k,)        k > 1: [ d² ≤ d² ≤ … ]   to the nearest kept rows
+    votes[i] (k,)              [ c  | c  | … ]   and their classes (−1: none yet)
     far (2, nodes)      k = 1: the largest `own` and the largest `other` in each node, the bound for pruning
     far (nodes,)        k > 1: the largest near[:, k − 1] in each node
-    strip (LEAF,)       squared distances of one leaf's rows from the new row
-    stack (DEPTH,)      nodes still to be visited
+    strip, stack        squared distances of one leaf's rows from the new row; nodes still to be visited
 """
 
 from typing import NamedTuple

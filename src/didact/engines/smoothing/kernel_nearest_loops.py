@@ -2,8 +2,9 @@
 
 Layout: the `Cloud` of `kernel_sums_loops`, and a stack of its nodes::
 
-    stack, bound (DEPTH,)   [ …, farther child, nearer child ]: nodes still to be visited, and the least u² in each
-    d (CHUNK,)              u² of some points of a leaf
+    stack (DEPTH,)   [ … | farther child | nearer child | free ]   nodes still to be visited, the last one first
+    bound (DEPTH,)   [ … | least u²      | least u²     | free ]   of the points in each
+    d (CHUNK,)       [ u² of some points of a leaf | … ]
 """
 
 import numpy as np

@@ -7,8 +7,14 @@ derivative with respect to a y of weight 1 at q (the leverage: the diagonal of t
 In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds per point, in one pass
 that compiles to vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
 
-Layout: in one dimension x (n,) ascending with y, w in the same order, and cumulative (n + 1,) the rising sums of w:
-a window is a range start … stop − 1; in several dimensions X (n, p) row by row and a table of weights (queries, n).
+Layout, for one column, sorted, and for several::
+
+    x           [ x_0 ≤ x_1 ≤ … | the window of q | … ≤ x_{n−1} ]   y and w in the same order
+                                  ^ a               ^ b
+    cumulative  [ 0 | w_0 | w_0 + w_1 | … ]   (n + 1,)
+    rows        [ points in the window of query 0 | of query 1 | … ]   rows of X (n, p), for several columns
+    distances   [ their distances                 | …              ]
+                  ^ starts[0]                       ^ starts[1]
 """
 
 import math

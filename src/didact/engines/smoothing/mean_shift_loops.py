@@ -8,13 +8,12 @@ by their sums. Where no row is that near, the Gaussian means are those in units 
 
 Layout: the tree as in `boxes_loops`; places are the rows in its order::
 
-    start, stop (nodes,)    a node's places
-    weight (n,)             weights by place
-    mass (nodes,)           weight of the rows of each node
-    sums (nodes, p)         their weighted sums
-    x (seeds, p)            starts, then ends; steps and height (seeds,): moves made, Σ w K at the last of them
-    paths (moves, p)        [ start, place after move 1, … of seed 0 | of seed 1 | … ], of seed i from ways[i] on
-    values (leaf)           distances, then w K, of the rows of a leaf
+    weight (n,)     [ leaf 0 | leaf 1 | … ]   weights by place; a node has the places start[node] … stop[node] − 1
+    mass, sums      (nodes,), (nodes, p): weight of the rows of each node, and their weighted sums
+    x (seeds, p)    starts, then ends; steps and height (seeds,): moves made, Σ w K at the last of them
+    paths (moves, p)   [ start of seed 0, place after move 1, … | start of seed 1, … | … ]
+                         ^ ways[0]                                ^ ways[1]
+    values (leaf)   distances, then w K, of the rows of a leaf; of a thread, which takes some seeds at a time
 """
 
 import math

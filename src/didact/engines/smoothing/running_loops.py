@@ -10,11 +10,12 @@ its right, and the rest of the row's own weight.
 
 Layout, for n rows::
 
-    tree (2n, 5)    [ unused | root | … inner nodes … | leaf of row 0 | leaf of row 1 | … ]
-                      0        1                        n               n + 1
-                    node i has the children 2i and 2i + 1
-                    columns: weight, mean of x, mean of y, centred Σ w x², centred Σ w x y
-    sums (n + 1,)   Fenwick tree: cell i holds the weight of the (i & −i) ranks i − (i & −i) … i − 1; cell 0 is unused
+    tree (2n, 5)   [ unused | root | … inner nodes … | leaf of row 0 | leaf of row 1 | … ]
+                     0        1                        n               n + 1
+                   node i has the children 2i and 2i + 1
+    tree[i]        [ weight | mean of x | mean of y | centred Σ w x² | centred Σ w x y ]
+    sums (n + 1,)  [ unused | rank 0 | ranks 0, 1 | rank 2 | ranks 0 … 3 | … ]   Fenwick tree: weight of the ranks
+                     0        1        2            3        4                   i − (i & −i) … i − 1 in cell i
 """
 
 import numpy as np

@@ -5,10 +5,10 @@ instructions over points; every pair is computed. Far from all points the value 
 
 Layout: stored by columns, so that loops run over contiguous points::
 
-    points (p, n)            coordinate f of point i at [f, i]
-    factors (p, p, n)        A_i[f, g] at [f, g, i]; only g ≤ f is read
+    points[f]       [ point 0 | point 1 | … ]   (p, n): coordinate f
+    factors[f, g]   [ A_0     | A_1     | … ]   (p, p, n): entry f, g of each; only g ≤ f is read
     weight (1, n), share (n,)
-    d, v (n,)                u² of all points from one query, and values of the window
+    d, v (n,)       [ point 0 | point 1 | … ]   u² from one query, and values of the window
     sums (scales, queries), nearest (queries,)
 """
 

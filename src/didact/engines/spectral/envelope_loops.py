@@ -9,11 +9,17 @@ A shortest path then leads up the order and down again. So the distances from a 
 of a system by its triangular factors is: :math:`d_j = \min_{i<j} d_i + W_{ji}`, rising, and then
 :math:`d_i = \min_{j>i} d_j + W_{ji}`, falling.
 
-Layout: first (n,) f; edges (n + 1,) where the row of a node begins; W (Σ j − f_j,) its edges to nodes f_j to j − 1,
-infinite where there is none; last (n,), turned (n + 1,), V likewise the edges of a node i to nodes i + 1 to l_i;
-order (n,) the numbers of the nodes; d (n, ABREAST) distances from as many sources side by
-side; out (n, n). Memory: at any time a sweep looks at as many rows of d as the graph is wide, which stay in the first
-cache. Arithmetic: n b² for the elimination of a graph of width b, and 2 n b for each source, ABREAST at a time.
+Layout, for n nodes in their order; l_i is the last neighbour of node i::
+
+    W         [ node 0: none      | node 1: to f_1 … 0 | node 2: to f_2 … 1 | … ]   infinite where there is no edge
+                ^ edges[0]          ^ edges[1]           ^ edges[2]                 first (n,): the f_j
+    V         [ node 0: to 1 … l_0 | node 1: to 2 … l_1 | … ]   the same edges, by the earlier of their nodes
+                ^ turned[0]          ^ turned[1]                last (n,): the l_i
+    d         node j [ source 0 | source 1 | … | source ABREAST − 1 ]   (n, ABREAST) distances, of a thread
+    out       (n, n) distances by the numbers of the nodes, which order (n,) holds
+
+Memory: at any time a sweep looks at as many rows of d as the graph is wide, which stay in the first cache. Arithmetic:
+n b² for the elimination of a graph of width b, and 2 n b for each source, ABREAST at a time.
 
 Carré (1971), An algebra for network routing problems, doi:10.1093/imamat/7.3.273; Delling, Goldberg, Nowatzyk, Werneck
 (2013), PHAST, doi:10.1016/j.jpdc.2012.02.007.

@@ -3,9 +3,15 @@ r"""Compiled weights of neighbours: each row as a mean of them, :math:`\min_w\|x
 With the differences :math:`z_a = y_a - x` the weights are proportional to the solution of :math:`(ZZ^T + rI)w = 1`,
 with r a share of the trace. The matrix is factored by Cholesky.
 
-Layout: Q (m, p) rows, Y (n, p) those that neighbours come from; starts (m + 1,), ends (edges,) their numbers; weights
-(edges,) the outcome; Z (p, k) differences as columns, G (k, k), w (k,) room for the largest neighbourhood; bad (1,) a
-row whose matrix is singular, or −1. Memory: Y once for each edge. Arithmetic: k²p/2 + k³/6 multiply-adds a row.
+Layout, for rows Q (m, p) with neighbours among the rows Y (n, p)::
+
+    ends      [ neighbours of row 0 | neighbours of row 1 | … ]   numbers of rows of Y
+    weights   [ their weights       | …                       ]   the outcome
+                ^ starts[0]           ^ starts[1]
+    Z (p, k)  column j [ y_0 − x | y_1 − x | … ]   differences of one row, in room for the largest neighbourhood
+    G (k, k), w (k,)   lower triangle of the matrix, and its solution;  bad (1,) a row whose matrix is singular, or −1
+
+Memory: Y once for each edge. Arithmetic: k²p/2 + k³/6 multiply-adds a row.
 
 Roweis, Saul (2000), doi:10.1126/science.290.5500.2323.
 """

@@ -4,9 +4,16 @@ From each node the nearest one not yet left is left next, and what its edges lea
 left stand in a heap of four children each, whose distances lie side by side in memory. A new node reaches every other
 by one of its own edges and the shortest path from there.
 
-Layout, for n nodes: starts (n + 1,), ends (edges,), lengths (edges,) the graph in rows, each edge in both directions;
-out (n, n) distances, a row for each source; keys (n,), heap (n,) the distances and numbers of the nodes to be left;
-place (n,) of each node in the heap, −1 before it is there. For m new nodes starts (m + 1,) likewise, and out (m, n).
+Layout, for n nodes, each edge in both directions; for m new nodes likewise, with out (m, n)::
+
+    ends      [ where edges of node 0 lead | those of node 1 | … ]
+    lengths   [ their lengths              | …                   ]
+                ^ starts[0]                  ^ starts[1]
+    keys      [ nearest | 1 2 3 4 | 5 … 8 | 9 … 12 | … | free ]   distances of the nodes to be left, as a heap: place k
+    heap      [ node    | …                            | free ]   has the children 4k + 1 … 4k + 4;  place (n,): where
+                                                                 a node is in the heap, −1 before it is there
+    out       source i [ node 0 | node 1 | … ]   (n, n) distances
+
 Memory: the graph, heap and one row of distances stay in a cache. Arithmetic: for each source n removals of log n
 comparisons.
 

@@ -7,9 +7,15 @@ For every point i and all others j, with d the distance of their places and δ t
 
 Points at the same place do not move each other.
 
-Layout: D (n, n) distances δ, row by row; Z, move (k, n) coordinates, one below the other; sums (pieces,) of squared
-errors, each pair counted twice; gaps (tile,) room for the distances of one tile of points. pairs: i, j (m,) points and
-out (m,) their distances. Memory: D once. Arithmetic: some 4k + 10 operations a pair.
+Layout, for n points in k columns; a thread takes pieces of `size` points i::
+
+    D (n, n)         point i  [ δ_i0 … | tile | tile | … ]   row by row
+    Z, move (k, n)   column c [ point 0 | point 1 | …    ]   tiles of it stand against those of D
+    gaps (tile,)              [ d² or what it becomes    ]   of point i and the points of one tile
+    sums (pieces,)   squared errors, each pair counted twice
+    i, j, out (m,)   [ pair 0 | pair 1 | … ]   points and their distance, for `pair_pass`
+
+Memory: D once. Arithmetic: some 4k + 10 operations a pair.
 
 de Leeuw (1977), Applications of convex analysis to multidimensional scaling; Takane, Young, de Leeuw (1977),
 doi:10.1007/BF02293745.

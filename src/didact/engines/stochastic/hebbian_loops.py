@@ -7,10 +7,10 @@ necessary. The cost of a row is about 2kp multiply-adds, 3kp for Sanger's rule.
 
 Layout, for k units and p columns::
 
-    X (n, p)        row by row; visited in the order of `order`
+    order           [ i | i | … ]   rows of X (n, p), in the order of the steps
     x (p,)          row less the mean; under Sanger's rule each unit subtracts y·w from it for the units after it
     W (k, p)        [ unit 0 | unit 1 | … ], updated in this order
-    answers (k,)    y of each unit, all computed before the first update
+    answers (k,)    [ y_0    | y_1    | … ], all computed before the first update
 """
 
 import math

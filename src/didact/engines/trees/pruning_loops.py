@@ -1,7 +1,11 @@
 """Compiled pruning loops on the arrays of a tree; a slow twin stands beside their test.
 
-Layout: one place a node in every array, children behind their parents; `left`, `right` and `parent` are node numbers,
-−1 for none, and `keep` says which inner nodes are still split.
+Layout: an entry for each node, children behind their parents, −1 for none::
+
+    node         0             left     [  1 |  2 | −1 | −1 | −1 ]
+               1   4           right    [  4 |  3 | −1 | −1 | −1 ]
+              2 3              parent   [ −1 |  0 |  1 |  1 |  0 ]
+                               keep     [  1 |  1 |  0 |  0 |  0 ]   which inner nodes are still split
 """
 
 from heapq import heappop, heappush

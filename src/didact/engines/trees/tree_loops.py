@@ -3,8 +3,14 @@
 A row at a node goes left if its value is at most the threshold, or if the bit of its category is set; a missing value
 (NaN) goes where the node says. One dependent read of memory per level and row: rows go in turn, nodes stay in cache.
 
-Layout: the arrays of `Tree`, one entry a node, parents before their children; category c of a set is bit c & 63 of its
-word c >> 6.
+Layout: the arrays of `Tree`, an entry for each node, parents before their children, −1 for none::
+
+    node         0             children_left    [  1 |  2 | −1 | −1 | −1 ]
+               1   4           children_right   [  4 |  3 | −1 | −1 | −1 ]
+              2 3              category_set     [ −1 |  0 | −1 | −1 | −1 ]   node 1 sends the first set left:
+                               category_sets[0] [ codes 0 … 63 | 64 … 127 | … ]   bit c & 63 of word c >> 6
+    indices    [ nodes from the root to the leaf of row 0 | of row 1 | … ]
+                 ^ indptr[0]                                ^ indptr[1]
 """
 
 from typing import NamedTuple

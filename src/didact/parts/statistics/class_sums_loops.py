@@ -1,7 +1,13 @@
 """Compiled sums and counts of rows by class; the NumPy twins (one-hot times matrix, bincount) stand beside their tests.
 
-Layout: CSR or dense rows; sums (K, p) has a row per class, and entries of rows with code k are added to its row k. The
-counts of categories of all columns stand below each other, (values, K), from the row places[j] on those of column j.
+Layout::
+
+    data      [ values of row 0 | values of row 1 | … ]   CSR rows; or dense X (n, p)
+    indices   [ their columns   | …                   ]
+                ^ indptr[0]       ^ indptr[1]
+    sums[k]   [ column 0 | column 1 | … ]   (K, p): rows of class k are added to it; `absent` likewise
+    out       [ values of column 0 | values of column 1 | … ]   (values, K): counts, a line for each value
+                ^ places[0]          ^ places[1]
 """
 
 from typing import Any

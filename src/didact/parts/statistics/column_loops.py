@@ -1,6 +1,11 @@
 """Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ².
 
-Layout: CSR rows; out (p, 2) holds the sum and the sum of squares of a column side by side.
+Layout::
+
+    data      [ values of row 0 | values of row 1 | … ]   CSR rows
+    indices   [ their columns   | …                   ]
+                ^ indptr[0]       ^ indptr[1]
+    out[j]    [ Σ w x | Σ w x² ]   (p, 2): side by side
 """
 
 from typing import Any

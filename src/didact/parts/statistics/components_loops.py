@@ -2,9 +2,11 @@
 
 Layout::
 
-    order:  rows of component 0 | rows of component 1 | …      X:  (n, p), a row may be several times in `order`
-    root:   √w of each entry    | …                            G:  (p, p) lower triangle, sums of one stretch
-            ^ edges[0]            ^ edges[1]                   A:  a tile of rows √w (x − c), in the L1 cache
+    order   [ rows of component 0 | rows of component 1 | … ]   of X (n, p); a row may be several times in it
+    root    [ √w of each entry    | …                       ]   empty if all weights are 1
+              ^ edges[0]            ^ edges[1]
+    A       row i [ √w (x − c) | 0 … ]   (tile, width), in the L1 cache; G (width, width): sums of one stretch, of which
+            the lower triangle is computed; width is p filled up to a multiple of 4
 
 A tile of a few dozen rows of a component at a time is copied minus a shift c, and its products are summed as in
 `moment_loops`: p²/2 multiply-adds per entry of `order`. The rows of a component are divided into stretches. The shift

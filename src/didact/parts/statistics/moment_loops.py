@@ -8,8 +8,9 @@ times (means, XᵀX, Xᵀy) and reaches half its speed on narrow matrices.
 
 Layout::
 
-    A (tile, width)    a few dozen rows (x − x₀, y − y₀, 1)·√w, padded to a multiple of 4 columns; stays in L1
-    G (width, width)   sums of products; the lower triangle is computed, in blocks of 4 × 12
+    A (tile, width)    row i [ √w (x − x₀) | √w (y − y₀) | √w | 0 … ]   a few dozen rows, which stay in L1
+    G (width, width)   ┌ products of two columns     │     │      the lower triangle, in blocks of 4 × 12;
+                       └ Σ w (x − x₀) │ Σ w (y − y₀) │ Σ w │      width is a multiple of 4
 """
 
 import numpy as np

@@ -1,6 +1,9 @@
 """Windows in compiled loops, by code number: a loop that takes long to compile is compiled once for all windows.
 
-Layout: squared distances d[0 : m] in, values out[0 : m], both contiguous.
+Layout::
+
+    d     [ d_0 | d_1 | … | d_{m−1} ]   squared distances, contiguous
+    out   [ K_0 | K_1 | … | K_{m−1} ]   the window at u² = scale · d
 """
 
 from typing import Any
@@ -38,14 +41,14 @@ LINEAR, COSINE, TRICUBE, NEAREST = Linear(), CosineWindow(), Tricube(), Nearest(
 
 @jit_unmanaged(fastmath={"contract"})
 def fill_window(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
-    """K for m squared distances."""
+    """Write the values K of a window for m squared distances."""
     for j in range(np.uint64(m)):
         out[j] = value1(window, scale * d[j], nearest)
 
 
 @jit_unmanaged
 def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
-    """K for m squared distances, for the window with this code."""
+    """Write the values K for m squared distances, of the window with this code."""
     near = scale * nearest
     if code == 0:
         fill_window(GAUSSIAN, scale, near, d, m, out)

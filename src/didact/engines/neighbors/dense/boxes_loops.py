@@ -10,9 +10,9 @@ A pass is made of pieces, the subtrees of one level. Threads take them in turn a
 
 Layout: the tree as in `walk_loops`; places are the rows in its order::
 
-    start, stop (nodes,)    a node's places
-    whole (nodes,)          1 if the node is whole, else 0
-    lead (nodes,)           the place of one core of the node, or -1
+    places                  [ leaf 0 | leaf 1 | leaf 2 | leaf 3 ]   a node has the places start … stop − 1
+                            [ piece 0         | piece 1         ]   subtrees that threads take, here of level 1
+    start, stop, whole, lead (nodes,)   a node's places; 1 if it is whole, else 0; the place of one of its cores, or -1
     core (n,)               1 at places of cores, else 0
     weight (n,) or (0,)     weights by place; none: ones
     parent, claims (n,)     the forest of the cores (`union_loops`), by place; the rank is the row number

@@ -4,9 +4,10 @@ Cost: a nanosecond or two a row and class: the exponential is arithmetic that go
 
 Layout, of all rows or of a slice of them::
 
-    y, w, raw, g, h   float64 (n)        w is empty where all weights are 1
-    fixed             int64 (n, 1 or 2)  [ count | Σ g ]   or   [ Σ g ] [ count | Σ h ]: see `fixed_point`
-    order             uint32 (n)         row numbers, leaf after leaf: leaf k has order[starts[k]:stops[k]]
+    y, w, raw, g, h   float64 (n)    w is empty where all weights are 1; raw, g, h (K, n) for K classes
+    fixed[i]          [ count | g ]   or   [ g ] [ count | h ]   int64 (n, 1 or 2): see `fixed_point`
+    order             [ rows of a leaf, ascending | rows of the next | … ]   uint32 (n)
+                        ^ starts[k]                 ^ stops[k], where leaf k ends
 """
 
 import math
@@ -46,7 +47,7 @@ class Passes(NamedTuple):
 
 
 def no_passes() -> Passes:
-    """Nothing: the numbers of the rows are there."""
+    """Passes that do nothing, for trees whose rows have their fixed-point numbers already."""
     none, whole = np.empty(0), np.empty(0, np.int64)
     return Passes(
         loss=GIVEN, y=none, w=none, raw=none, g=none, h=none, sizes=np.empty((0, 2)), starts=whole, stops=whole,
@@ -56,7 +57,7 @@ def no_passes() -> Passes:
 
 @jit
 def weigh(w: Array, g: Array, h: Array) -> None:
-    """Multiply both by the weights, if there are any."""
+    """Multiply gradients and curvatures by the weights, if there are any."""
     for i in range(w.shape[0]):
         g[i] *= w[i]
         h[i] *= w[i]
@@ -126,7 +127,7 @@ def to_fixed_point(g: Array, h: Array, inverse: Array, shift: Int, fixed: Array)
 
 @jit(fastmath={"reassoc"})
 def write_sizes(g: Array, h: Array, out: Array) -> None:
-    """The sums of |g| and of h."""
+    """Write the sums of |g| and of h."""
     slopes = curvatures = 0.0
     for i in range(g.shape[0]):
         slopes += abs(g[i])

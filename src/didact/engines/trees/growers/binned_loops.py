@@ -7,10 +7,12 @@ near to it as the bins allow. Rows · drawn columns that vary · depth is the wo
 
 Layout::
 
-    codes   (p, n)   column by column; a missing value has the code n_bins[f]
-    rows    (n)      row numbers; a node's are the entries start … stop − 1, and the same entries of `near` and `spare`
-    found   (p, 4)      score, code and missing left of the best cut of each feature
-    bits    (p, words)  the categories that it sends left
+    codes (p, n)    feature f [ row 0 | row 1 | … ]   a missing value has the code n_bins[f]
+    rows (n)        [ … | rows of a node             | … ]   row numbers; `spare` and `near` have the same entries
+                          ^ start                      ^ stop
+                    [ … | those that go left | right | … ]   after its split
+    found[f]        [ score | code | missing left | – ]   the best cut of each feature
+    bits (p, words) the categories that it sends left
 """
 
 from typing import Any, NamedTuple
@@ -91,15 +93,15 @@ class CodedScanner(NamedTuple):
         return divide_codes(self, nodes, node)
 
     def moves1(self) -> int:
-        """Columns stay as they are."""
+        """How many lines a division has to move: none, as columns stay as they are."""
         return 0
 
     def mark1(self, nodes: TreeNodes, node: int) -> int:
-        """All of a division is done by one thread."""
+        """Carry out the whole division, by one thread; how many rows go left."""
         return divide_codes(self, nodes, node)
 
     def move1(self, nodes: TreeNodes, node: int, f: int) -> None:
-        """Nothing: columns stay as they are."""
+        """Do nothing: columns stay as they are."""
 
     def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
         """Copy the rows of a node to another scanner; from now on they are a range of the rows there."""

@@ -6,11 +6,14 @@ n·p for the scans and one for the partition. A feature that is constant in a no
 
 Layout::
 
-    lines   (p, n)   feature f: … | rank << 32 | row | …   a node's rows are the entries start … stop − 1 of each line
-    values  the distinct values of feature 0, then of feature 1 …; those of f begin at starts[f], and rank r is the r-th
-    side    (rows)   1: goes left
-    found   (p, 4)      score, position, missing left and threshold of the best cut of each feature
-    bits    (p, words)  the categories that it sends left
+    lines (p, n)   feature 0 [ … | rows of a node, by feature 0 | … ]   each entry is rank << 32 | row
+                   feature 1 [ … | the same rows, by feature 1  | … ]
+                                   ^ start                        ^ stop
+    values         [ distinct values of feature 0, ascending | of feature 1 | … ]   rank r is the r-th of them
+                     ^ starts[0]                               ^ starts[1]
+    side (rows)    1: goes left
+    found[f]       [ score | position | missing left | threshold ]   the best cut of each feature
+    bits (p, words)   the categories that it sends left
 """
 
 import math
@@ -82,7 +85,7 @@ class SortedMethods:
         scan_line(self, nodes, node, f, found, bits, limits)
 
     def begin1(self, nodes: TreeNodes, node: int) -> None:
-        """Nothing to do before the features of a node are scanned."""
+        """Do nothing before the features of a node are scanned."""
 
     def divide1(self, nodes: TreeNodes, node: int) -> int:
         """Carry out a node's split; how many rows go left."""
@@ -100,11 +103,11 @@ class SortedMethods:
         return mark(self, nodes, node)
 
     def move1(self, nodes: TreeNodes, node: int, f: int) -> None:
-        """The second half, feature by feature: partition a line."""
+        """The second half of a division, feature by feature: partition a line."""
         partition_line(self, nodes, node, f)
 
     def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
-        """Lines stay where they are."""
+        """Do nothing: lines stay where they are."""
 
 
 class SortedScanner(SortedMethods, SortedFields):

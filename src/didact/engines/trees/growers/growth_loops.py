@@ -13,16 +13,15 @@ largest gain. Each node has a random key of its own that follows from its path: 
 
 Layout::
 
-    nodes.at      a record of 128 bytes for each node, in the order of growth
-                  start stop          its rows: a range of the scanner's rows, which a split partitions
-                  depth left right    children −1 while it is a leaf
-                  feature cut missing_left gain threshold    the best split found, whether it is carried out or not
-                  score basis weight  W · impurity = basis − score
-                  low high            bounds of its value under monotone constraints
+    nodes.at[k]   [ start stop | depth left right | feature cut missing_left | key | gain threshold | score … high ]
+                  128 bytes a node, in the order of growth: its rows, a range of the scanner's rows, which a split
+                  partitions; children, −1 while it is a leaf; the best split found, whether it is carried out or not;
+                  score, basis, weight with W · impurity = basis − score; low, high: bounds of its value (monotone)
     nodes.sums    (nodes, channels)   what its rows add up to
     nodes.active  (nodes, ⌈p/64⌉)     bit f: feature f may vary in it; what is constant in a node is so below it
     nodes.sets    (nodes, words)      the categories that its split sends left
-    queue.nodes   | nodes that wait … →        ← small nodes, put off |
+    queue.nodes   [ nodes that wait … → | free | ← small nodes, put off ]
+                    many[0] of them              many[1] of them
 """
 
 from typing import Any, NamedTuple

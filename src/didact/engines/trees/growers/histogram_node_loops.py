@@ -39,7 +39,7 @@ class Sample(NamedTuple):
     """The rows: their codes and fixed-point numbers, and the order in which the nodes hold them."""
 
     columns: Array  # uint8 or uint16 (p, n): codes of each feature
-    bundles: Bundles  # the same, as histograms are counted
+    bundles: Bundles  # codes as histograms are counted
     fixed: Array  # int64 (n, columns)
     labels: Array | None  # int32 (n, outputs); None for values
     order: Array  # uint32: rows of the sample, node by node

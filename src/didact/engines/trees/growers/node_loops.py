@@ -1,7 +1,13 @@
 """Compiled walks over the records of nodes: their order, the rows of leaves, rows that come in blocks.
 
-Layout: `at` is a record a node (NODE_FIELDS), `masks`[node] its interaction groups and then categories that go left;
-histograms are (open nodes, slots, channels), with feature f from slot first[f] on.
+Layout of node k, of its rows and of histograms of open nodes::
+
+    at[k]       [ start stop | depth turn | left right | feature bin … ]   a record of NODE_FIELDS
+    masks[k]    [ interaction groups: `groups` words | categories that go left ]   bits
+    order       [ rows of a leaf | rows of the next | … ]
+                  ^ starts[k]      ^ stops[k]
+    hists[h]    [ feature 0: bin 0 | bin 1 | … | missing ][ feature 1: … ] …   (slots, channels); h = place[node]
+                  ^ first[0]                                ^ first[1]
 """
 
 from typing import Any
@@ -56,7 +62,7 @@ def end_node(codes: Array, at: Array, masks: Array, n_bins: Array, groups: int) 
 
 @jit
 def end_nodes(codes: Array, at: Array, masks: Array, n_bins: Array, groups: int, out: Array) -> None:
-    """Where rows end."""
+    """Write the node where each row ends."""
     for i in range(codes.shape[0]):
         out[i] = end_node(codes[i], at, masks, n_bins, groups)
 

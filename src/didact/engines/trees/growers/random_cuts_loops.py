@@ -2,10 +2,11 @@
 
 Layout::
 
-    rows    (n)        row numbers; a node's are the entries start … stop − 1, and `near` has what they add in the same
-                       entries; a division moves both
-    codes   (n + PAD)  of one feature in the rows of a node; then 1 for those that go left
-    order   (2p)       features, of which the first k have been drawn | with which others they were exchanged
+    rows (n)    [ … | rows of a node             | … ]   row numbers; `near` has what they add in the same entries
+                      ^ start                      ^ stop
+                [ … | those that go left | right | … ]   a division moves both
+    codes       [ of one feature in the rows of a node | PAD more ]   then 1 for those that go left
+    order (2p)  [ features, of which the first k have been drawn | the places they were exchanged with ]
 """
 
 from typing import Any, NamedTuple
@@ -64,7 +65,7 @@ class RandomScanner(NamedTuple):
         return divide_random(self, nodes, node)
 
     def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
-        """Rows stay where they are."""
+        """Do nothing: rows stay where they are."""
 
 
 @jit_unmanaged(forceinline=True)

@@ -9,8 +9,13 @@ With a limit of leaves the leaf of largest gain is split first. Where that is sm
 that come next by what is known; the tree takes up splits in the order in which one thread would make them, so that
 threads do not change it, and those that it does not come to are undone. Without a limit the last child is split first.
 
-Layout: the state of the growth is in `shared.now`, one record; `splits` and `tasks` are those of the present round and
-step, in their order, so that the tasks of one split or node stand together; `waiting` and `free` are stacks.
+Layout of `shared`, what the threads have together; the state of the growth is its one record `now`::
+
+    splits   [ split 0                         | split 1            | … ]   nodes of this round
+    tasks    [ of 0: a … b − 1 | 0: b … c − 1  | of 1: d … e − 1    | … ]   of this step: ranges of the rows, columns,
+                                                                          slots or features of a split or node
+    waiting  [ node | node | … | room ]   now.waiting nodes that can be split
+    free     [ hist | hist | … | room ]   now.free numbers of histograms that no node holds: a stack
 """
 
 from typing import Any
@@ -57,7 +62,7 @@ def grow_together(
     me: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: NodeTable, hists: Array,
     shared: TreeBuffers, mine: ThreadBuffers,
 ) -> bool:  # fmt: skip
-    """What each thread does, from the root on, whose record is there; False: call again, there may be more to do."""
+    """Take tasks, from the root on, whose record is there; every thread does. False: call again, there may be more."""
     counted = np.int64(0)
     while counted < PATIENCE:
         ticket = take_task(shared.board)
@@ -138,7 +143,7 @@ def _set_units(sizes: Array, how: Reading, inverse: Array) -> None:
 
 @jit_unmanaged(cold=True)
 def _cut(now: Any, tasks: Array, of: Int, start: Int, stop: Int, pieces: Int) -> None:
-    """Tasks that are pieces of a range."""
+    """Add tasks that are pieces of a range."""
     for k in range(pieces):
         task = tasks[now.tasks]
         task.of, task.start = of, start + (stop - start) * k // pieces

@@ -11,12 +11,14 @@ Who finishes the last task of a step prepares the next one (see `didact.core.jit
 each small one is a task, the largest first: one thread grows what is below it. Nodes take their numbers as they come,
 and are numbered anew in the end; draws follow from a node's path: threads change nothing.
 
-Layout::
+Layout of what the team shares; `now` is one record::
 
-    team.splits     nodes of the round, at most 4 for each thread; team.left: how many of their rows go left
-    team.children   their children that are scanned, at most 8 for each thread
+    team.splits     [ node e         | node e + 1     | … ]   of this round, at most 4 for each thread
+    team.children   [ right | left   | right | left   | … ]   theirs; then those that are scanned, in front
+    team.left       [ how many of its rows go left    | … ]   or, where features are drawn, whether a child has a split
+    team.pieces     [ of 0: f … g − 1 | of 0: g … p − 1 | of 1: … ]   tasks of this step: ranges of features
     team.found      (children, p, 4) and team.bits (children, p, words): the best split of each feature of a child
-    team.waiting    large nodes whose split is known; team.subtrees: nodes for one thread each, by falling size
+    team.waiting    [ large nodes whose split is known | room ];  team.subtrees: nodes for one thread, by falling size
     team.held       (threads) the ticket of the subtree that a thread has not finished, −1: none
 """
 
@@ -65,7 +67,7 @@ RANGE = np.dtype([(name, np.int64) for name in ("of", "start", "stop")])
 
 
 class GrowthTeam(NamedTuple):
-    """What the threads share."""
+    """What the threads share: the state of the growth, the nodes of the round, the tasks of the step."""
 
     board: Array
     now: Array  # ROUND_STATE (1)
@@ -85,7 +87,7 @@ class GrowthTeam(NamedTuple):
 def grow_shared(
     me: int, scanner: Any, near: Any, nodes: TreeNodes, queue: Queue, limits: Limits, small: int, team: GrowthTeam
 ) -> bool:
-    """What each thread does; False: call again, there may be more to do."""
+    """Take tasks and grow subtrees; every thread does. False: call again, there may be more to do."""
     work, board = PATIENT_WORK, team.board
     while work > 0:
         ticket, root = team.held[me], NO_NODE
@@ -151,7 +153,7 @@ def is_shared(nodes: TreeNodes, node: int, limits: Limits, team: GrowthTeam) -> 
 
 @jit_unmanaged
 def cut_pieces(team: GrowthTeam, of: int, stop: int, pieces: int) -> None:
-    """Tasks that are pieces of the range 0 … stop − 1."""
+    """Add tasks that are pieces of the range 0 … stop − 1."""
     for k in range(pieces):
         piece = team.pieces[team.now[0].tasks]
         piece.of, piece.start, piece.stop = of, stop * k // pieces, stop * (k + 1) // pieces

@@ -153,13 +153,13 @@ def add_coded(nodes: Array, roots: Array, values: Array, blocks: Array, half: np
 
 @jit
 def add_narrow(nodes: Array, roots: Array, values: Array, blocks: Array, found: Array, out: Array) -> None:
-    """For nodes of 32 bits."""
+    """`add_coded` for nodes of 32 bits."""
     add_coded(nodes, roots, values, blocks, np.uint64(8), found, out)
 
 
 @jit
 def add_wide(nodes: Array, roots: Array, values: Array, blocks: Array, found: Array, out: Array) -> None:
-    """For nodes of 64 bits."""
+    """`add_coded` for nodes of 64 bits."""
     add_coded(nodes, roots, values, blocks, np.uint64(16), found, out)
 
 

@@ -5,8 +5,14 @@ A leaf leads to itself, so eight rows can go down side by side without a branch 
 processor works on eight independent chains instead of waiting for one. Cost: about two nanoseconds a row, tree and
 level on one core while the tree is in the cache.
 
-Layout of a node: [ threshold: float64 | left child: int32 | 2 feature + side of missing values: int32 ]; a leaf has an
-infinite threshold and itself as its left child. Values, sets and weights lie beside the nodes, in their order.
+Layout of a node, and of many trees::
+
+    node     [ threshold: float64 | left child: int32 | 2·feature + (1 if missing values go left): int32 ]
+    nodes    [ root of tree 0 | … | left | right | … | leaf … ][ root of tree 1 | … ] …
+               ^ roots[0]                                        ^ roots[1]
+
+A leaf has an infinite threshold and itself as its left child. Values, sets and weights lie beside the nodes, in their
+order.
 """
 
 from typing import NamedTuple, Self

@@ -3,8 +3,13 @@ r"""Conditional quantiles from a forest's leaves, compiled; a slow NumPy twin st
 Training row r has, for a new row, the weight :math:`w_r = \frac1T\sum_t c_{tr}/C_t`, where c is its weight in tree t if
 it shares the leaf and C the weight of that leaf. The quantile is the smallest target at which the weights sum to q.
 
-Layout: leaf k of all trees has the members starts[k] … starts[k + 1] of `ranks` (of their targets) and `weights`;
-`keys` holds [ rank: 32 bits | place in `share`: 32 bits ] of one row's members in all trees, to be sorted.
+Layout, for the leaves of all trees, and for one new row::
+
+    ranks     [ members of leaf 0 | members of leaf 1 | … ]   ranks of their targets
+    weights   [ c                 | …                     ]
+                ^ starts[0]         ^ starts[1]
+    keys      [ rank: 32 bits, place in share: 32 bits | … ]   the members of the row's leaves in all trees, sorted
+    share     [ c/C | c/C | … ]
 """
 
 import numpy as np

@@ -8,8 +8,12 @@ sizes only: a polynomial to which features are added (`extend`) and from which e
 Cost: leaves × D² a row, for D distinct features on a path. Lundberg, Erion, Lee (2018), Consistent individualized
 feature attribution for tree ensembles, doi:10.48550/arXiv.1802.03888.
 
-Layout: `Paths` holds the distinct features of all leaves' paths one after the other, those of leaf k at start[k] …
-start[k + 1] − 1; values (leaves, outputs), out (rows, features, outputs).
+Layout, for the paths to all leaves of a tree::
+
+    feature   [ distinct features of leaf 0's path | of leaf 1's | … ]   other fields of `Paths` in the same order
+                ^ start[0]                           ^ start[1]
+    weights   [ w_0 | w_1 | … | w_D ]   the polynomial: of subsets of 0, 1, … of the D features on one path
+    values (leaves, outputs), out (rows, features, outputs)
 """
 
 from typing import NamedTuple
@@ -92,7 +96,7 @@ def on_path(paths: Paths, e: int, x: float) -> bool:
 
 @jit
 def extend(weights: Array, size: int, zero: float, one: float) -> None:
-    """One feature more in the polynomial of `size` entries."""
+    """Add a feature to the polynomial of `size` entries."""
     weights[size] = 0.0
     for i in range(size - 1, -1, -1):
         weights[i + 1] += one * weights[i] * (i + 1) / (size + 1)
@@ -140,7 +144,7 @@ def add_shap(X: Array, paths: Paths, values: Array, scale: float, out: Array) ->
 
 
 def empty_paths(leaves: int, entries: int, words: int) -> Paths:
-    """Room for paths."""
+    """Arrays with room for the paths of a tree."""
     flags = np.zeros((3, entries), np.uint8)
     return Paths(
         start=np.zeros(leaves + 1, np.int64), feature=np.zeros(entries, np.int32), low=np.zeros(entries),

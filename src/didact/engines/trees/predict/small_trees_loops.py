@@ -5,8 +5,13 @@ the rows that stand there and go right past the leaves on the left. Once all tes
 children, each row stands at its leaf. So a test is a few instructions on whole registers of codes, a byte a row, and no
 branch: with 30 tests about a nanosecond a row and tree, half of it to add the leaf's value.
 
-Layout: codes (columns, 1024) of a block of rows, so that a test reads one line of bytes; `place` (1024) bytes, the leaf
-of each row in the present tree; the leaves of tree t are leaves[starts[t] + place].
+Layout, for blocks of 1024 rows::
+
+    codes[c]   [ row 0 | row 1 | … | row 1023 ]   one line for each column, which a test reads; bytes, or two each
+    place      [ leaf  | leaf  | …            ]   bytes: where each row stands in the present tree
+    tests[q]   [ column | first leaf | leaves on the left | first run | end of runs ]   q: bounds[t] … bounds[t + 1] − 1
+    leaves     [ values of tree 0 | values of tree 1 | … ]   a row gets leaves[starts[t] + place]
+                 ^ starts[0]        ^ starts[1]
 """
 
 from typing import Any, NamedTuple
@@ -38,7 +43,7 @@ class SmallTrees(NamedTuple):
 
 
 class BlockBuffers(NamedTuple):
-    """BlockBuffers for a block of rows."""
+    """Buffers for a block of rows."""
 
     codes: Array  # uint8 or uint16 (columns, SMALL_BLOCK)
     place: Array  # uint8 (SMALL_BLOCK): the leaf of each row
@@ -48,7 +53,7 @@ class BlockBuffers(NamedTuple):
 
 
 def block_buffers(columns: int, kind: Any) -> BlockBuffers:
-    """BlockBuffers for codes of this type."""
+    """Buffers for codes of this type."""
     codes, (place, aside) = np.zeros((columns, SMALL_BLOCK), kind), np.zeros((2, SMALL_BLOCK), np.uint8)
     return BlockBuffers(codes=codes, place=place, aside=aside, values=np.zeros(SEARCH_ROWS),
                         at=np.zeros(SEARCH_ROWS, np.uint64))  # fmt: skip

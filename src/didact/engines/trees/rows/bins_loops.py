@@ -6,7 +6,10 @@ search of log₂(bins) steps without branches for each value, about half a nanos
 Layout of a heap, the thresholds of a feature in the order of a balanced search: the children of place k are at 2k + 1
 (up to the threshold) and 2k + 2 (above it)::
 
-    thresholds  t0 t1 t2 t3 t4 t5 t6        heap  t3 | t1 t5 | t0 t2 t4 t6
+    thresholds  [ t0   t1   t2   t3   t4   t5   t6 ]
+    heap        [ t3 | t1   t5 | t0   t2   t4   t6 ]
+                  0    1    2    3    4    5    6
+    values, at  [ row 0 | row 1 | … | row 127 ]   some values of one feature, and their places in the heap
 """
 
 import numpy as np

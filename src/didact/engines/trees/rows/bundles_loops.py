@@ -2,8 +2,10 @@
 
 Layout of a histogram, with `slots` rows for the features and the bundled codes behind them::
 
-    hist (slots + bundled codes, channels) int64   [ feature 0 | feature 1 | … | bundle 0 | bundle 1 | … ]
-    starts (bundled codes + 1), targets            bundled code k is added to the slots targets[starts[k]:starts[k + 1]]
+    hist      [ feature 0 | feature 1 | … | bundle 0 | bundle 1 | … ]   (slots + bundled codes, channels) int64
+                                            ^ slots
+    targets   [ slots of bundled code 0 | of code 1 | … ]   to which it is added
+                ^ starts[0]               ^ starts[1]
 """
 
 import numpy as np

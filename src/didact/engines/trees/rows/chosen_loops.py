@@ -1,6 +1,9 @@
 """The additive criteria that have a code as one noun, so that a grower is compiled once for all of them.
 
-Layout: `sums` holds the weights of classes, one output after the other, or sums of targets and, last, the weight.
+Layout of `sums`, from `start` on::
+
+    classes   [ weights of the classes of output 0 | of output 1 | … ]
+    targets   [ Σ w y of target 0 | of target 1 | … | W ]
 """
 
 from typing import Any, NamedTuple

@@ -5,11 +5,11 @@ What they share is `Summed`: a scan asks them for the sums of rows and for score
 `median_loops`, has no sums, and offers what growers themselves ask for: `totals1`, `value1`, `cut_line1`,
 `categories1`, `random1`, `bins1`, `halves1`, `near_totals1`, `gather1`, `near1` and `channels1`.
 
-Layout of a node's sums::
+Layout of what a row brings, and of a node's sums::
 
-    Scalar   Σ w y, W                two classes: the weight of the second one, W
-    Labels   the weights of the classes of the first output, of the second …
-    Values   Σ w y of each target, W
+    Scalar   rows[i]   [ w y | w ]                           sums  [ Σ w y | W ]   two classes: y is 1 for the second
+    Labels   codes[i]  [ channel of output 0 | … ]           sums  [ weights of the classes of output 0 | of 1 | … ]
+    Values   rows[i]   [ w y_0 | w y_1 | … | w ]             sums  [ Σ w y_0 | Σ w y_1 | … | W ]
 """
 
 from typing import Any, NamedTuple

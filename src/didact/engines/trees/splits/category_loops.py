@@ -6,9 +6,9 @@ in the node this costs n + C log C. A random split takes a random order and one 
 
 Layout::
 
-    line     code << 32 | row, in the order of the codes; missing values have the code `top`
-    groups   of the categories in the node: sums, and beside them codes, counts and keys; `order` numbers them by key
-    bits     code c goes left if bit c & 63 of word c >> 6 is set
+    line     [ rows of one code | rows of the next | … | missing: code `top` ]   each entry is code << 32 | row
+    groups   [ group 0          | group 1          | … ]   sums, codes, counts and keys; `order` numbers them by key
+    bits     [ codes 0 … 63 | codes 64 … 127 | … ]         code c goes left if bit c & 63 of word c >> 6 is set
 """
 
 from typing import Any, NamedTuple

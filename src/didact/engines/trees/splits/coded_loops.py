@@ -6,13 +6,13 @@ and cleared, so that a node of few rows costs as many steps as it has rows, howe
 A split is (score, code, missing left): rows with at most this code go left. Between two codes that are apart the cut is
 in the middle; the last code stands for "all present values left, missing ones right".
 
-Layout::
+Layout; hist, counts and marks are zero between scans::
 
-    hist     (bins + 3, channels)  sums by code; code `top` is missing; the last two rows are both sides of a cut
-    counts   (bins + 1)            rows by code
-    marks    ⌈(bins + 1)/64⌉       bit c of word c >> 6: bin c is not empty; all three are zero between scans
-    near     targets, weights      what the node's rows bring, side by side
-    places   (channels + 1)        where each channel stands among those that the node has, and at last their number
+    hist (bins + 3, channels)   [ code 0 | code 1 | … | code top: missing | … | left side | right side ]
+    counts (bins + 1)           [ rows   | rows   | … | rows              | … ]
+    marks                       [ codes 0 … 63 | codes 64 … 127 | … ]   bit c & 63 of word c >> 6: bin c is not empty
+    near     targets, weights   what the node's rows bring, side by side
+    places (channels + 1)       [ place of channel 0 among those that the node has | of 1 | … | their number ]
 """
 
 import math
@@ -131,7 +131,7 @@ def fill_common(common: int, n: int, sums: Array, hist: Array, counts: Array, ma
 
 @jit_unmanaged
 def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
-    """Zero for all bins that have a bit, and for the bits."""
+    """Set all bins that have a bit, and the bits, to zero."""
     for k in range(marks.shape[0]):
         word = marks[k]
         marks[k] = 0

@@ -3,8 +3,13 @@
 A split is scored from the exact whole-number sums of its two sides: every threshold, with missing values on the right
 and, if the node has any, on the left. Cost: two scores per bin.
 
-Layout: hist (slots, channels) int64 from slot `at` on holds a feature's bins in order and then its missing values.
-`Lines` holds running sums over the bins, channel by channel, so that the gains of many bins are found at once.
+Layout of the slots of a feature in a histogram, int64 (slots, channels), and of what is made of them::
+
+    hist         [ bin 0 | bin 1 | … | bin bins − 1 | missing ]
+                   ^ at                               ^ at + bins
+    lines.sums   [ a_0   | a_0 + a_1  | … ]   running sums over the bins of the first channel, and below of the last
+    lines.gains  [ after bin 0 | after bin 1 | … ]   of many cuts at once
+    fixed        [ left side ], [ right side ], [ left side of the best split ]   (3, channels)
 """
 
 from typing import Any, NamedTuple

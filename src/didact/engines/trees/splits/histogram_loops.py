@@ -138,7 +138,7 @@ def set_zero(hist: Array) -> None:
 
 @jit_unmanaged
 def subtract(parent: Array, child: Array) -> None:
-    """The sibling's histogram in place of the parent's."""
+    """Turn the parent's histogram into that of the child's sibling."""
     a, b = flat(parent), flat(child)
     for k in range(a.shape[0]):
         a[k] -= b[k]

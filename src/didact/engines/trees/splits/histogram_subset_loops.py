@@ -4,7 +4,12 @@ Categories with rows are put in the order of their mean (for several classes or 
 place, which finds the best of all subsets for one target and for two classes (Fisher 1958,
 doi:10.1080/01621459.1958.10501479; Breiman et al. 1984); a missing value is one more category.
 
-Layout: `line` (categories, channels) gets the histogram's slots in the order of their means, `ids` which they are.
+Layout, for the slots of a feature's categories::
+
+    hist   [ category 0 | category 1 | … | missing ]   from slot `at` on
+    ids    [ c | c' | … ]                              categories with rows, by rising mean
+    keys   [ m ≤ m' ≤ … ]                              their means
+    line   [ slot of c | slot of c' | … ]              (categories, channels), cut as the bins of a number are
 """
 
 from typing import Any

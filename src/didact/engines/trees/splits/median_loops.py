@@ -6,8 +6,10 @@ a line, right sides from its back. Fenwick (1994), doi:10.1002/spe.4380240306.
 
 Layout::
 
-    fenwick   (outputs, size + 1, 2)   weight and weighted target of the ranks k − (k & −k) … k − 1 in entry k
-    losses    (4, n + 1)   of the first i + 1 rows of a line, of the rows after them, and the medians of both
+    fenwick[o]  [ unused | rank 0 | ranks 0, 1 | rank 2 | ranks 0 … 3 | … ]   weight and weighted target of the
+                  0        1        2            3        4                   ranks k − (k & −k) … k − 1 in entry k
+    losses[0]   [ of the first row of a line | of its first two | … ]         left sides; [2]: their medians
+    losses[1]   [ of the rows after the first | after the second | … ]        right sides; [3]: their medians
 """
 
 from typing import Any, NamedTuple
@@ -80,10 +82,10 @@ class Medians(NamedTuple):
                 out.ranks[i, o] = self.ranks[rows[i], o]
 
     def near1(self, rows: Array, near: Near, buffers: Buffers) -> None:
-        """Nothing: the rows are read where they are."""
+        """Do nothing: the rows are read where they are."""
 
     def channels1(self, sums: Array, buffers: Buffers) -> None:
-        """Nothing: there are no sums."""
+        """Do nothing: there are no sums."""
 
     def halves1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
                 bounds: Needs, sides: Array) -> float:  # fmt: skip

@@ -6,9 +6,11 @@ lines of the cache for all features. What rows add to the sums stands in the ord
 
 Layout::
 
-    codes   (p, n) column by column; (n, p) row by row; of one feature in a node's rows, and PAD more that go right
-    guide   (p, CELLS + 1)   | thresholds below the 1st step | below the 2nd | …  from the first threshold to the last
-    sides   (2, channels)    sums of the left and the right side of a cut
+    codes (p, n)      feature f [ row 0 | row 1 | … ]            for large nodes
+    lines (n, p)      row i     [ feature 0 | feature 1 | … ]    for small ones
+    codes of a node   [ of one feature in its rows | PAD more that go right ]
+    guide[f]          [ thresholds below the 1st step | below the 2nd | … ]   CELLS steps from the first to the last
+    sides             [ sums of the left side ], [ of the right side ]   (2, channels)
 """
 
 from typing import Any, NamedTuple
@@ -35,7 +37,7 @@ class RandomCuts(NamedTuple):
     """Codes of all rows, and the thresholds between them; a missing value has the code n_bins[f]."""
 
     codes: Array  # (p, n) uint8 or uint16
-    lines: Array  # (n, p), the same
+    lines: Array  # (n, p), the same codes row by row
     thresholds: Array  # (p, most bins)
     guide: Array  # (p, CELLS + 1) uint16: how many thresholds are below equal steps from the first to the last
     steps: Array  # (p,) how many of these steps there are in a unit
@@ -83,14 +85,14 @@ def near_halves(stat: Any, codes: Array, near: Near, n: int, cut: int, top: int,
 
 @jit_unmanaged
 def near_totals(stat: Any, near: Near, n: int, sums: Array) -> NodeTotals:
-    """Score, base and weight of such a node; fills in its sums."""
+    """Score, base and weight of a node of one target or two classes; fills in its sums."""
     sums[0], sums[1], base = sums_all(stat.criterion, near, n)
     return score2(stat.criterion, sums[0], sums[1]), base, sums[1]
 
 
 @jit_unmanaged(forceinline=True)
 def gather(table: RandomCuts, f: int, rows: Array, codes: Array) -> None:
-    """The codes of rows, in one piece."""
+    """Copy the codes of rows on one feature side by side."""
     n = np.uint64(rows.shape[0])
     if rows.shape[0] * ROW_BY_ROW < table.lines.shape[0]:
         for i in range(n):

@@ -3,7 +3,11 @@ have a stream of its own that depends on no other.
 
 Steele, Lea, Flood (2014), doi:10.1145/2660193.2660195.
 
-Layout: a stream is one uint64, its state; state k of it is the first one plus k times the golden ratio.
+Layout: a stream is one uint64, its state; g is the golden ratio in 64 bits::
+
+    stream       [ s | s + g | s + 2g | … ]   its states
+    numbers      [ u | u'    | u''    | … ]   53 bits of each, stirred
+    child k      [ stirred(stirred(s) + (k + 1) g) | … ]   the first state of a stream of its own
 """
 
 import numpy as np
@@ -16,7 +20,7 @@ FACTOR, OTHER_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 @jit
 def stirred(state: np.uint64) -> np.uint64:
-    """All bits of the state stirred."""
+    """The state with all its bits mixed."""
     z = (state ^ (state >> np.uint64(30))) * FACTOR
     z = (z ^ (z >> np.uint64(27))) * OTHER_FACTOR
     return z ^ (z >> np.uint64(31))

@@ -1,6 +1,10 @@
 """Small sorts for compiled growers, in place and quick to compile (NumPy's take seconds of compilation a use).
 
-Layout: a line holds code << 32 | row in each int64, so that whole numbers in order are codes in order.
+Layout::
+
+    entry   [ code: high 32 bits | row: low 32 bits ]   int64: whole numbers in order are codes in order
+    line    [ entry | entry | … | free ]                of which the first n are sorted
+    keys    [ 0.7 | 0.1 | 0.4 ]    order  [ 1 | 2 | 0 ]   numbers of the keys, the least first
 """
 
 import numpy as np

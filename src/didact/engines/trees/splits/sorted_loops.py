@@ -11,8 +11,8 @@ the position go left.
 
 Layout::
 
-    line   | rank << 32 | row |  increasing ranks, m present ones in front, then those of rank `top`, which are missing
-           0 … at − 1 go left          at … m − 1 go right          m … n − 1 on the side that `missing left` says
+    line   [ present values, by rank           | missing: rank `top` ]   each entry is rank << 32 | row
+             ^ 0: left         ^ at: right       ^ m: the side that `missing left` says
 """
 
 import math

@@ -2,7 +2,11 @@
 
 Cost: one pass, 2K logarithms at every place where two neighbouring values differ.
 
-Layout: x, y and w are one column of a node's cases, sorted by x: values, class codes and weights.
+Layout of one column of a node's cases, and of the weights of classes on both sides of a cut::
+
+    x      [ x_0 ≤ x_1 ≤ … ≤ x_i | x_{i+1} ≤ … ]
+    y, w   [ class codes, weights of the same cases ]
+    left   [ class 0 | class 1 | … ]   up to x_i; `right`: after it
 """
 
 import math

@@ -1,6 +1,10 @@
 """The best cut of rows sorted by a projection, for any criterion on sums; brute force stands beside its test.
 
-Layout: z (rows) and `sums` (rows, targets + weight, or classes) in the order of the rows, which `order` sorts by z.
+Layout::
+
+    order    [ a | b | c | … ]   rows with z[a] ≤ z[b] ≤ z[c] …
+    sums[i]  [ w y … | w ] or [ weights of classes ]   (rows, width): what row i adds, in the order of the rows
+    left     [ sums of the rows before a cut of the order ]   (width,); `right`: of those after it
 """
 
 from typing import Any
