@@ -21,7 +21,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import one_blas_thread
 from didact.decomposition.nonnegative import (
@@ -219,7 +219,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if self.init == "custom":
             shape = None if isinstance(k, str) else rows.n_features if k is None else k
             H = given_factor(H, (shape, rows.n_features), "H", rows.dtype)
-            W = given_factor(W, (rows.n_rows, len(H)), "W", rows.dtype) if isinstance(rows, MemoryRows) else None
+            W = given_factor(W, (rows.n_rows, len(H)), "W", rows.dtype) if rows.memory else None
             return (None if W is None else like(W, _columns(rows)[0])), like(H, W if W is not None else H)
         if W is not None or H is not None:
             warnings.warn(
@@ -232,7 +232,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         k = rows.n_features if k is None or isinstance(k, str) else k
         refuse_square(k, "choose fewer parts (n_components)")
         mean = known.total / max(known.range.cases * rows.n_features, 1.0)
-        if isinstance(rows, MemoryRows):
+        if rows.memory:
             X, w = _columns(rows)
             first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
             return like(first, X), like(parts, X)

@@ -17,7 +17,7 @@ from didact.core.errors import InputError, NotCovered, ParameterError
 from didact.core.estimator import warn_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, share, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.decomposition.principal import _Principal
 from didact.engines.spectral.eigen import fixed_signs
 from didact.engines.spectral.principal import (
@@ -147,7 +147,7 @@ class PCA(_Principal):
     def _images(self, rows: Rows, k: int) -> int:
         if self.iterated_power != "auto":
             return int(self.iterated_power)
-        return IMAGES[isinstance(rows, MemoryRows) and k < 0.1 * min(rows.n_rows, rows.n_features)]
+        return IMAGES[rows.n_rows is not None and k < 0.1 * min(rows.n_rows, rows.n_features)]
 
     def _store(self, rows: Rows, solver: str, found: PrincipalAxes) -> None:
         n, p, dtype = found.cases, rows.n_features, float_type(rows)
