@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator, warn_convergence
+from didact.core.estimator import Estimator, tagged, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -64,6 +64,7 @@ def transformer_of(model: Any) -> Transformer:
     )
 
 
+@tagged(input_tags__positive_only=True, transformer_tags__preserves_dtype=["float64", "float32"])
 class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Rows as non-negative sums of non-negative parts.
 
@@ -144,12 +145,6 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ),
         "as many parts as columns are not found to the tolerance in 200 iterations, which the fit says",
     )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "NMF":
         """Find the parts of rows X; sample_weight counts rows; W and H, by keyword, are the start with 'custom'."""

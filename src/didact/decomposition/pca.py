@@ -14,7 +14,7 @@ import numpy as np
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError, NotCovered, ParameterError
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import tagged, warn_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, share, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
@@ -33,6 +33,7 @@ TRUNCATED = "arpack", "randomized", "power"
 IMAGES = {True: 3, False: 2}  # of random vectors: for less than a tenth of the axes, and for more
 
 
+@tagged(transformer_tags__preserves_dtype=["float64", "float32"])
 class PCA(_Principal):
     r"""The axes along which rows vary most, and coordinates along them.
 
@@ -91,11 +92,6 @@ class PCA(_Principal):
     random_state: Any = param(None, random_state, "Seed of 'arpack', 'randomized' and 'power'.")
 
     _attrs = [attr("n_samples_", "int", "Number of rows, or that the weights stand for.")]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":
         """Find the axes of rows X; sample_weight counts rows, y is ignored."""

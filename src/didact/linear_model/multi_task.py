@@ -16,6 +16,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import MultiOutputMixin
 
+from didact.core.estimator import tagged
 from didact.core.parameters import array_like, at_least, attr, between, is_bool, param, whole
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import _L1Path
@@ -25,6 +26,7 @@ from didact.linear_model.linear_regression import _LinearRegressor
 EPS = "Duality gap at which the fit ends: `tol` times the mean square of y."
 
 
+@tagged(target_tags__single_output=False)
 class _Tasks(MultiOutputMixin, _LinearRegressor):
     """Abstract: what all models of several targets with common features share."""
 
@@ -39,11 +41,6 @@ class _Tasks(MultiOutputMixin, _LinearRegressor):
     def path(X: Any, y: Any, **how: Any) -> Any:
         """Solutions for a falling sequence of penalties: `enet_path` with features in common to all targets."""
         return enet_path(X, y, together=True, **how)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = False
-        return tags
 
     @property
     def sparse_coef_(self) -> Any:
