@@ -269,7 +269,7 @@ PRIVATES = {
         {"_target_rows", "_minimise", "_estimates", "_alternate", "_fitted"},
         "the cross-validated model goes along the steps of the plain one",
     ),
-    "linear_model/logistic_cv.py": ({"_encoded", "_fitted"}, "as above"),
+    "linear_model/logistic_cv.py": ({"_fitted"}, "as above"),
     "linear_model/inference.py": ({"_source"}, "two results of the same class are compared"),
     "linear_model/inference_summary.py": ({"_source"}, "the text of a result: one subject in two files"),
     "linear_model/regularization_path.py": (
