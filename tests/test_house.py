@@ -208,6 +208,14 @@ def test_no_prints_and_no_utils():
         assert not calls, NAMES[path]
 
 
+def test_rows_are_asked_what_they_are():
+    """`rows.memory`, `rows.is_wide`, `rows.require_memory(why)`: no module but `core/rows` looks at their class."""
+    for path in FILES:
+        calls = [ast.unparse(n) for n in ast.walk(parsed(path)) if isinstance(n, ast.Call)]
+        looks = [call for call in calls if re.match(r"isinstance\(.*\bMemoryRows\b", call)]
+        assert not looks or NAMES[path].startswith("core/rows/"), f"{NAMES[path]}: {looks}"
+
+
 def test_compiled_code_lives_where_the_cache_looks_for_it():
     """The decorators of `core.jit` are used in files named *_loops.py alone: their hash names the cache folder."""
     used = {NAMES[path]: _compiled(parsed(path)) for path in FILES if not NAMES[path].startswith("core/jit")}
@@ -261,7 +269,7 @@ PRIVATES = {
         {"_target_rows", "_minimise", "_estimates", "_alternate", "_fitted"},
         "the cross-validated model goes along the steps of the plain one",
     ),
-    "linear_model/logistic_cv.py": ({"_encoded", "_fitted"}, "as above"),
+    "linear_model/logistic_cv.py": ({"_fitted"}, "as above"),
     "linear_model/inference.py": ({"_source"}, "two results of the same class are compared"),
     "linear_model/inference_summary.py": ({"_source"}, "the text of a result: one subject in two files"),
     "linear_model/regularization_path.py": (

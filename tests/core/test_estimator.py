@@ -15,11 +15,12 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.externals._numpydoc.docscrape import ClassDoc
+from sklearn.utils import get_tags
 
 from didact import Batches
 from didact.core import estimator as module
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, instances, registry, report_convergence
+from didact.core.estimator import Estimator, instances, registry, report_convergence, tagged
 from didact.core.parameters import (
     INSTEAD,
     above,
@@ -409,3 +410,21 @@ def test_answers_that_are_no_numbers_name_the_columns_that_are_too_large():
         model.predict(1e-200 * near.to_numpy())
     with pytest.raises(InputError, match="column 1"):
         list(model.predict(Batches(lambda: [far.to_numpy()])))
+
+
+def test_tags_are_declared_once_for_a_class_and_its_subclasses():
+    @tagged(target_tags__multi_output=True, regressor_tags__poor_score=True)
+    class _Base(RegressorMixin, Estimator):
+        """Abstract."""
+
+    @tagged(regressor_tags__poor_score=False, input_tags__positive_only=True)
+    class _Model(_Base):
+        """Abstract."""
+
+    base, model = get_tags(_Base()), get_tags(_Model())
+    assert (base.target_tags.multi_output, base.regressor_tags.poor_score, base.input_tags.positive_only) == (1, 1, 0)
+    assert (model.target_tags.multi_output, model.regressor_tags.poor_score, model.input_tags.positive_only) == (
+        1,
+        0,
+        1,
+    )

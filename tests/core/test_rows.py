@@ -599,13 +599,22 @@ def test_sparse_batches_stay_sparse_as_a_whole():
 def test_rows_say_where_they_are_and_why_they_must_be_in_memory():
     X, y = numbered(12), np.arange(12.0)
     memory_rows, *others = three_kinds(X, y, None)
-    assert memory_rows.require_memory("Folds") is memory_rows
+    assert memory_rows.require_memory("Folds") is memory_rows.memory is memory_rows
     assert (memory_rows.n_rows, memory_rows.is_sparse, memory_rows.on_device) == (12, False, False)
     assert MemoryRows(sp.csr_array(X)).is_sparse
+    assert MemoryRows(X.T).is_wide
+    assert not any(rows.is_wide for rows in (memory_rows, MemoryRows(X[: X.shape[1]]), *others))
     for rows in others:
-        assert rows.n_rows is None
+        assert rows.n_rows is rows.memory is None
         with pytest.raises(InputError, match="Folds are taken from rows in memory"):
             rows.require_memory("Folds are taken from rows in memory.")
+
+
+def test_only_the_wanted_rows_of_those_in_memory():
+    X, y = numbered(12), np.arange(12.0)
+    memory_rows, *others = three_kinds(X, y, None)
+    np.testing.assert_array_equal(memory_rows.only(lambda X: X[:, 0] > X[4, 0]).whole().y, y[5:])
+    assert all(rows.only(lambda X: X[:, 0] < np.inf) is rows for rows in (memory_rows, *others))
 
 
 def test_no_row_with_weight_is_no_whole():

@@ -44,7 +44,7 @@ def nothing_gathered(monkeypatch):
         raise Gone
 
     for name in ("gather", "whole"):
-        monkeypatch.setattr(f"didact.core.rows.memory.Rows.{name}", refuse)
+        monkeypatch.setattr(f"didact.core.rows.Rows.{name}", refuse)
     monkeypatch.setattr("didact.tree.decision_tree.coded_rows", refuse)
 
 
@@ -116,7 +116,7 @@ def test_forests_of_batches_keep_codes_alone(bins, monkeypatch):
     X, y, labels, w = table()
     options = {"n_estimators": 5, "random_state": 3, "max_bins": bins, "oob_score": False}
     memory = [RandomForestClassifier(**options).fit(X, labels, w), RandomForestRegressor(**options).fit(X, y, w)]
-    monkeypatch.setattr("didact.core.rows.memory.Rows.whole", None)
+    monkeypatch.setattr("didact.core.rows.Rows.whole", None)
     for model, target in zip(memory, (labels, y), strict=True):
         other = type(model)(**options).fit(batches(X, target, w))
         np.testing.assert_allclose(

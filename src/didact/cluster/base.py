@@ -12,7 +12,7 @@ from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import array_like, is_callable, one_of, param
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assign, assigned_of, spread_of
 from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw
@@ -107,8 +107,8 @@ def finite_spread(rows: Rows) -> Components:
     """Mean and scatter of the rows; refuses values that are no numbers, or so large that their squares overflow."""
     spread = rows.reduce(spread_of)
     if not (np.isfinite(spread.scatter).all() and np.isfinite(spread.mean).all()):
-        if isinstance(rows, MemoryRows):
-            refuse_extreme(rows.X, rows.names)
+        if rows.memory:
+            refuse_extreme(rows.memory.X, rows.names)
         raise InputError("The squares of values of X are too large to add up: rescale the columns.")
     return spread
 
@@ -116,8 +116,8 @@ def finite_spread(rows: Rows) -> Components:
 def given(init: Any, rows: Rows, count: int) -> Array:
     """Centres of the user's, once their shape and values are looked at."""
     centers = np.array(to_numpy(as_dense(init)), np.float64)
-    if isinstance(rows, MemoryRows):
-        refuse_few(rows.X, None, count)
+    if rows.memory:
+        refuse_few(rows.memory.X, None, count)
     if centers.ndim != 2 or len(centers) != count:
         raise ParameterError(
             f"The shape of the initial centers {centers.shape} does not match the number of clusters {count}."

@@ -169,8 +169,8 @@ class MiniBatchKMeans(_Centers):
         if size < count:
             warn_of_size(size, count)
         runs = number_of_runs(self.init, self.n_init, 3)
-        if isinstance(rows, MemoryRows):
-            refuse_few(rows.X, rows.columns.weight, count)
+        if rows.memory:
+            refuse_few(rows.memory.X, rows.memory.columns.weight, count)
         found = rows.reduce(sample_of, max(size, 3 * count))
         some = MemoryRows(found.rows, None, found.weights) if len(found.rows) >= count else rows
         starts = [drawn(some, self.init, count, rng) for _ in range(runs)]
@@ -179,7 +179,7 @@ class MiniBatchKMeans(_Centers):
 
     def _learn(self, rows: Rows, state: Running, stop: "_Stop", rng: np.random.Generator, progress: FitProgress) -> Any:
         """Passes until the smoothed cost, or the centres, rest: the state, the passes and the batches."""
-        steps, since, shuffling = 0, 0, rng if self.shuffle and isinstance(rows, MemoryRows) else None
+        steps, since, shuffling = 0, 0, rng if self.shuffle and rows.memory else None
         for epoch in range(1, self.max_iter + 1):
             for block in rebatched(rows, self.batch_size, shuffling):
                 before, (state, cost, weight) = state.centers, learn(state, block)

@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from didact.cluster.base import counting, given, refuse_few
 from didact.core.backend import float_type, row_weights
-from didact.core.estimator import Estimator, report_convergence
+from didact.core.estimator import Estimator, report_convergence, tagged
 from didact.core.parameters import array_like, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -131,6 +131,7 @@ def modes(rows: Rows, start: Array, max_iter: int, report: Any = None) -> Result
     return iterate(state(start), lambda s: state(s.counts.modes(s.x)), 0.0, max_iter, report)
 
 
+@tagged(input_tags__categorical=True)
 class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     r"""k-modes clustering of categories: the distance is the number of columns that differ, a centre is a mode.
 
@@ -178,11 +179,6 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         "check_clustering": "Its rows are numbers of which no two are equal: no category groups them.",
         "text_refused/category": "Columns of categories are what it is made for.",
     }
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
 
     @property
     def _n_features_out(self) -> int:

@@ -11,7 +11,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
@@ -41,6 +41,7 @@ from didact.core.threads import blas_for_rows
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
 FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # follows the generated ones
+C = TypeVar("C", bound=type)
 _REGISTRY: dict[str, type] = {}
 _OF_PAIRS = "metric", "kernel", "affinity", "dissimilarity"  # parameters that may be "precomputed"
 
@@ -165,6 +166,23 @@ def report_convergence(model: Any, result: Any) -> None:
 def warn_convergence(model: Any, sentence: str) -> None:
     """Warn with a `ConvergenceWarning` that points at the line of the user's own code that led here."""
     warnings.warn(f"{type(model).__name__}: {sentence}", ConvergenceWarning, stacklevel=users_level())
+
+
+def tagged(**values: Any) -> Callable[[C], C]:
+    """A decorator that sets tags of scikit-learn's, as in ``tagged(target_tags__multi_output=True)``."""
+
+    def decorate(cls: C) -> C:
+        def tags(self: Any) -> Any:
+            found = super(cls, self).__sklearn_tags__()  # type: ignore[arg-type]
+            for name, value in values.items():
+                group, _, tag = name.partition("__")
+                setattr(getattr(found, group), tag, value)
+            return found
+
+        cls.__sklearn_tags__ = tags  # type: ignore[attr-defined]
+        return cls
+
+    return decorate
 
 
 def registry() -> dict[str, type]:

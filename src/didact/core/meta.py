@@ -48,11 +48,12 @@ class OfModels(MetaEstimatorMixin):
     """
 
     _kernels: ClassVar[bool] = False  # whether X may be a precomputed kernel: folds then select rows and columns
+    _default: ClassVar[Any]  # the class of the base model where the user gives none
     _regressors: ClassVar[bool] = False  # whether the base models of a classifier may be regressors
 
     def _base(self) -> Any:
         """The base model, not fitted: what the user gave, or the default."""
-        raise NotImplementedError
+        return self._default() if self.estimator is None else self.estimator
 
     def _bases(self) -> list[Any]:
         """All base models, not fitted."""

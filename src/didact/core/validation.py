@@ -23,8 +23,9 @@ from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError, ParameterError, WrongType
 from didact.core.frames import column_names, plain, table
 from didact.core.overflow import too_large
+from didact.core.rows.base import Block
 from didact.core.rows.batches import EMPTY_SOURCE
-from didact.core.rows.memory import Block, refuse_infinite
+from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 from didact.core.threads import parallel_parts
 from didact.core.typing import Array

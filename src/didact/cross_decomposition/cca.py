@@ -22,7 +22,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, Regr
 
 from didact.core.backend import as_dense, float_type, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
@@ -143,6 +143,7 @@ def predicted(X: AnyArray, mean: Array, coef: Array, intercept: Array, one: bool
     return found[:, 0] if one else found
 
 
+@tagged(regressor_tags__poor_score=True)
 class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, RegressorMixin, Estimator):
     r"""The combinations of two sets of columns that correlate most, and regression through them.
 
@@ -201,11 +202,6 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
         attr("mean_, y_mean_", "(n_features,) or (n_targets,)", "Means of the columns."),
         attr("scale_, y_scale_", "(n_features,) or (n_targets,)", "What columns are divided by."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CCA":
         """Fit to rows of X beside rows of y, a column or several; sample_weight counts rows."""

@@ -77,6 +77,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     array([[33.24,  0.67,  0.5 ]])
     """
 
+    _default = LogisticRegression
     _test_params = [{}, {"thresholds": "tune"}]
 
     @property
@@ -131,9 +132,6 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
             raise ParameterError("Thresholds are tuned on rows: give numbers, or none, with known densities.")
         known = _KnownDensities(distributions, priors, classes).fit()
         return cls(FrozenEstimator(known), loss=loss, **params)._set_rule(known)
-
-    def _base(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.decomposition.spread import Spread, require_variance
 from didact.engines.components.em import em
-from didact.engines.components.gaps import expected_of, further, rows_with_gaps
+from didact.engines.components.gaps import expected_of, further, with_gaps
 from didact.engines.components.leaps import Leaps
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.loop.iterate import Report
@@ -64,8 +64,8 @@ def fit_incomplete(rows: Rows, model: Model, tol: float, max_iter: int, report: 
     require_values(start, rows)
     require_variance(start.scatter)
     scale, variances = cases / float(start.weight[0]), (start.scatter / start.present)[0]
-    labelled = _told(rows).prepared(_of_one_class)
-    S, incomplete = row_components(labelled, "full"), rows_with_gaps(labelled)
+    labelled = rows.only(_with_value).prepared(_of_one_class)
+    S, incomplete = row_components(labelled, "full"), labelled.only(with_gaps)
     weight = scale * float(S.weight[0])
 
     def fitted(sums: Components, theta: Any = None) -> Guess:
@@ -108,12 +108,9 @@ def _of_one_class(block: Block) -> Block:
     return block._replace(y=np.zeros(len(block.X), np.int64))
 
 
-def _told(rows: Rows) -> Rows:
-    """In memory the rows with a value: others say nothing, and only slow EM down."""
-    if not isinstance(rows, MemoryRows):
-        return rows
-    empty = np.isnan(rows.X).all(axis=1)
-    return rows.some(~empty) if empty.any() else rows
+def _with_value(X: Array) -> Any:
+    """Which rows have a value: others say nothing, and only slow EM down."""
+    return ~np.isnan(X).all(axis=1)
 
 
 def factors_given(X: Array, mean: Array, loadings: Array, noise: Array, prior: Array) -> Array:

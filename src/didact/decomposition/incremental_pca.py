@@ -16,6 +16,7 @@ import numpy as np
 
 from didact.core.backend import as_dense, float_type, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import tagged
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
@@ -55,6 +56,7 @@ def learn_axes(past: Past | None, X: Array) -> Past:
     return Past(rows=int(weight), mean=joined, variances=variances, values=s, vectors=V)
 
 
+@tagged(transformer_tags__preserves_dtype=["float64", "float32"])
 class IncrementalPCA(_Principal):
     r"""Principal components learnt batch by batch, in memory for one batch and k axes.
 
@@ -91,11 +93,6 @@ class IncrementalPCA(_Principal):
         attr("var_", "(n_features,)", "Variances of the columns, divided by n."),
         attr("batch_size_", "int", "Rows of a batch in `fit`.", "data"),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> "IncrementalPCA":
         """Learn from the rows X in batches, from the beginning; y is ignored."""

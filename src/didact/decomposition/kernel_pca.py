@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from didact.core.backend import as_dense, float_type, is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import at_least, attr, is_bool, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import AnyArray, Array
@@ -55,6 +55,7 @@ def coordinates(A: AnyArray, *axes: Any) -> AnyArray:
     return like(found, A) if is_tensor(A) else found.astype(float_type(A), copy=False)
 
 
+@tagged(transformer_tags__preserves_dtype=["float64", "float32"])
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Principal components of the features of a kernel: curved ones in the space of the rows.
 
@@ -131,11 +132,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         attr("n_iter_", "int", "1: what iterates does so inside one decomposition."),
         attr("shares_", "(n_samples,)", "The rows' shares of the weight."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelPCA":
         """Find the axes of rows X, or of their Gram matrix; sample_weight counts rows, y is ignored."""

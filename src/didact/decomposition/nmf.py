@@ -16,12 +16,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator, warn_convergence
+from didact.core.estimator import Estimator, tagged, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import one_blas_thread
 from didact.decomposition.nonnegative import (
@@ -64,6 +64,7 @@ def transformer_of(model: Any) -> Transformer:
     )
 
 
+@tagged(input_tags__positive_only=True, transformer_tags__preserves_dtype=["float64", "float32"])
 class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Rows as non-negative sums of non-negative parts.
 
@@ -145,12 +146,6 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "as many parts as columns are not found to the tolerance in 200 iterations, which the fit says",
     )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "NMF":
         """Find the parts of rows X; sample_weight counts rows; W and H, by keyword, are the start with 'custom'."""
         self._factored(X, sample_weight, **params)
@@ -219,7 +214,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if self.init == "custom":
             shape = None if isinstance(k, str) else rows.n_features if k is None else k
             H = given_factor(H, (shape, rows.n_features), "H", rows.dtype)
-            W = given_factor(W, (rows.n_rows, len(H)), "W", rows.dtype) if isinstance(rows, MemoryRows) else None
+            W = given_factor(W, (rows.n_rows, len(H)), "W", rows.dtype) if rows.memory else None
             return (None if W is None else like(W, _columns(rows)[0])), like(H, W if W is not None else H)
         if W is not None or H is not None:
             warnings.warn(
@@ -232,7 +227,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         k = rows.n_features if k is None or isinstance(k, str) else k
         refuse_square(k, "choose fewer parts (n_components)")
         mean = known.total / max(known.range.cases * rows.n_features, 1.0)
-        if isinstance(rows, MemoryRows):
+        if rows.memory:
             X, w = _columns(rows)
             first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
             return like(first, X), like(parts, X)

@@ -14,10 +14,10 @@ import numpy as np
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError, NotCovered, ParameterError
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import tagged, warn_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, share, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.decomposition.principal import _Principal
 from didact.engines.spectral.eigen import fixed_signs
 from didact.engines.spectral.principal import (
@@ -33,6 +33,7 @@ TRUNCATED = "arpack", "randomized", "power"
 IMAGES = {True: 3, False: 2}  # of random vectors: for less than a tenth of the axes, and for more
 
 
+@tagged(transformer_tags__preserves_dtype=["float64", "float32"])
 class PCA(_Principal):
     r"""The axes along which rows vary most, and coordinates along them.
 
@@ -92,11 +93,6 @@ class PCA(_Principal):
 
     _attrs = [attr("n_samples_", "int", "Number of rows, or that the weights stand for.")]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":
         """Find the axes of rows X; sample_weight counts rows, y is ignored."""
         rows = self._rows(X, None, sample_weight, target="none")
@@ -147,7 +143,7 @@ class PCA(_Principal):
     def _images(self, rows: Rows, k: int) -> int:
         if self.iterated_power != "auto":
             return int(self.iterated_power)
-        return IMAGES[isinstance(rows, MemoryRows) and k < 0.1 * min(rows.n_rows, rows.n_features)]
+        return IMAGES[rows.n_rows is not None and k < 0.1 * min(rows.n_rows, rows.n_features)]
 
     def _store(self, rows: Rows, solver: str, found: PrincipalAxes) -> None:
         n, p, dtype = found.cases, rows.n_features, float_type(rows)

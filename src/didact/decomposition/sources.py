@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_tensor, like
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Block, Rows
@@ -99,6 +99,7 @@ def matrices(components: Array, white: White | None, dtype: Any) -> dict[str, Ar
     return {name: value.astype(dtype) for name, value in found.items()}
 
 
+@tagged(transformer_tags__preserves_dtype=["float64", "float32"])
 class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Rows as mixtures of independent sources. Abstract."""
 
@@ -111,11 +112,6 @@ class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         attr("mixing_", "(n_features, n_components)", "Its pseudo-inverse, by which sources become rows."),
         attr("n_iter_", "int", "Iterations."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def transform(self, X: Any, copy: bool = True) -> Any:
         """The sources of each row, (n, n_components); rows are never changed, whatever `copy` says."""

@@ -13,7 +13,7 @@ from scipy import linalg
 
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.spectral.principal import cases_of, covariance_of
@@ -65,8 +65,7 @@ def _largest(M: Array, count: int) -> tuple[Array, Array]:
 
 def spread_of(rows: Rows) -> Spread:
     """The covariance of rows, in one pass; if values are missing and the model takes such rows, there is none."""
-    wide = isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features
-    found = _of_few_rows(rows) if wide else _of_many_rows(rows)
+    found = _of_few_rows(rows) if rows.is_wide else _of_many_rows(rows)
     if rows.missing and found.gaps:
         return found
     refuse_overflow(rows, (found.mean, found.variances))

@@ -95,6 +95,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     True
     """
 
+    _default = DecisionTreeClassifier
     _test_params = [
         {"random_state": 0},
         {"random_state": 0, "bootstrap": False, "max_samples": 0.7, "max_features": 0.8, "combine": "vote"},
@@ -114,9 +115,6 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
             when="oob_score",
         ),
     ]
-
-    def _base(self) -> Any:
-        return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BaggingClassifier":
         """Fit to rows X with labels y; sample_weight weighs the draws, other metadata go to the base models."""
@@ -205,6 +203,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
     True
     """
 
+    _default = DecisionTreeRegressor
     _test_params = [
         {"random_state": 0},
         {"random_state": 0, "bootstrap": False, "max_samples": 0.7, "max_features": 0.8, "combine": "median"},
@@ -224,9 +223,6 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         ),
         attr("n_outputs_", "int", "Number of outputs."),
     ]
-
-    def _base(self) -> Any:
-        return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BaggingRegressor":
         """Fit to rows X with targets y; sample_weight weighs the draws, other metadata go to the base models."""

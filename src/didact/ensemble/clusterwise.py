@@ -136,13 +136,11 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     1.0
     """
 
+    _default = DecisionTreeClassifier
     _attrs = [attr("estimators_", "list of models", "The classifier of each cluster, of classes 0 … K−1.")]
 
     _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
-
-    def _base(self) -> Any:
-        return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "ClusterwiseClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata go to the models."""
@@ -190,13 +188,11 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
     array([2.5, 2.5])
     """
 
+    _default = DecisionTreeRegressor
     _attrs = [attr("estimators_", "list of models", "The regressor of each cluster.")]
 
     _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
-
-    def _base(self) -> Any:
-        return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "ClusterwiseRegressor":
         """Fit to rows X with targets y; sample_weight counts rows, other metadata go to the models."""

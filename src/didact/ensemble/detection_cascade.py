@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
 from didact.core.parameters import attr, between, has, none, param, random_state, whole
 from didact.core.random import streams
@@ -68,6 +68,7 @@ def last_stages(X: Any, stages: list[Any], thresholds: Array) -> Array:
     return margins(X, stages, thresholds)[1]
 
 
+@tagged(classifier_tags__multi_class=False)
 class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
     r"""Stages of boosted stumps that keep almost all positives and reject many negatives each.
 
@@ -115,11 +116,6 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def _base(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Fit to rows X with labels y of two classes; sample_weight counts rows."""

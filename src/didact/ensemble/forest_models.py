@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError, users_level
+from didact.core.estimator import tagged
 from didact.core.parameters import attr, is_bool, none, one_of, param
 from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
@@ -62,6 +63,7 @@ def combined(X: Any, packed: Any, outputs: int, combine: str) -> Any:
     return found[:, 0] if outputs == 1 else found
 
 
+@tagged(classifier_tags__multi_label=True, target_tags__multi_output=True)
 class _ForestClassifier(ClassifierMixin, _Forest):
     """Base of the forests of classification trees. Abstract."""
 
@@ -124,12 +126,6 @@ class _ForestClassifier(ClassifierMixin, _Forest):
             self.oob_score_ = self.oob_score(y[seen], named if several else named[:, 0])
         else:
             self.oob_score_ = float((guess[seen] == codes[seen]).all(axis=1).mean())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        return tags
 
     def _node_shares(self) -> list[Array]:
         """Shares of the classes in every tree's nodes, or votes, (nodes, outputs, classes)."""

@@ -33,7 +33,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
+from didact.core.rows import ClusterRows, Rows, blocks_of
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster import Booster, BoostingPlan
 from didact.engines.trees.boosting.cluster_booster import RowsBooster, begin, following, residual_width
@@ -334,7 +334,7 @@ class _Boosting(Estimator):
 
     def _data(self, rows: Rows) -> tuple[Any, Any, Any] | SpreadRows:
         """X, y and weights in memory, rows from elsewhere as codes; or codes that stay on the workers."""
-        if not isinstance(rows, MemoryRows):
+        if rows.memory is None:
             bins, n = learn_bins_rows(rows, self.max_bins, self._counts())
             every = self._target == "labels"  # a class stays one though its rows have no weight
             large = n * rows.n_features * bins.dtype.itemsize > GATHERED
@@ -342,7 +342,7 @@ class _Boosting(Estimator):
             if large and isinstance(rows, ClusterRows) and fits:
                 return SpreadRows(rows, bins, every)
             return coded_rows(rows, bins, every)
-        X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
+        X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.memory.columns[:3])
         return X, y, w
 
     def _holds_out(self, n: int, given: Any) -> bool:

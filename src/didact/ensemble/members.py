@@ -17,13 +17,10 @@ class OfLearners:
     _attrs: ClassVar[list[Attribute]] = [TEMPLATE]
 
     @property
-    def estimator_(self) -> Any:
+    def estimator_(self: Any) -> Any:
         """The model that was fitted again and again, itself not fitted."""
         check_is_fitted(self, "estimators_")
         return self._base()
-
-    def _base(self) -> Any:
-        raise NotImplementedError
 
     def __len__(self) -> int:
         """The number of fitted learners."""

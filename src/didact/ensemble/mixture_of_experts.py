@@ -45,7 +45,7 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     """
     classes = rows.reduce(label_counts).values if classify else None
     rows = rows.prepared(_codes, classes) if classify else rows
-    if rows.n_rows is not None and rows.n_features > rows.n_rows:
+    if rows.is_wide:
         return _wide_frame(rows, classes)
     S = rows.reduce(moments)
     scale = _scales(rows, np.diag(S.xx) / S.weight)

@@ -6,8 +6,7 @@ import numpy as np
 
 from didact.core.backend import is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import Rows
-from didact.core.rows.memory import Block
+from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.centroids.starts import plus_plus

@@ -6,7 +6,7 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_extreme
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.parts.statistics.moments import Moments, Sums, moments
 
@@ -35,7 +35,7 @@ def things(model: Any, X: Any, *columns: Any, **how: Any) -> Rows:
 
 def refuse_overflow(rows: Rows) -> None:
     """Refuse rows in memory whose squared distances would overflow, by column."""
-    X = rows.whole().X if isinstance(rows, MemoryRows) and rows.dtype != object else None
+    X = rows.memory.X if rows.memory and rows.dtype != object else None
     if isinstance(X, np.ndarray) and X.size:
         with np.errstate(over="ignore"):
             largest = float(np.abs(X).max())

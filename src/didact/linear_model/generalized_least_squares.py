@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, attr, is_bool, one_of, param
 from didact.core.progress import FitProgress
@@ -31,12 +30,12 @@ from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import (
     Solution,
+    _LinearRegressor,
     count_rows,
     first_moments,
     means,
     more_columns,
     one_or_many,
-    predict,
 )
 from didact.parts.statistics.moments import Moments, moments
 
@@ -170,7 +169,7 @@ def inverse_root(R: Array) -> Array:
     return np.asarray(Vt[s > DEPENDENT_COLUMN].T / s[s > DEPENDENT_COLUMN] / size[:, None])
 
 
-class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
+class GeneralizedLeastSquares(MultiOutputMixin, _LinearRegressor):
     r"""Least squares for noise of known covariance: correlated, or of unequal variance.
 
     .. math:: \min_{b, b_0} (y - Xb - b_0 - \mu)^T \Sigma^{-1} (y - Xb - b_0 - \mu)
@@ -246,10 +245,6 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)
         Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64)
         return whiten_full(X, Y, lower_factor(covariance, len(X), factor), self.fit_intercept)
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X, without noise."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

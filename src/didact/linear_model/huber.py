@@ -18,10 +18,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.estimator import Estimator, report_convergence
+from didact.core.estimator import report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
@@ -37,7 +36,7 @@ from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
 from didact.linear_model.huber_loops import huber_sums
 from didact.linear_model.infer import no_inference
-from didact.linear_model.linear_regression import predict
+from didact.linear_model.linear_regression import _LinearRegressor, predict
 from didact.parts.statistics.moments import NARROW, Moments, Sums, moments
 
 NEWTON_FEATURES = 300  # most features for which a matrix of curvatures is worth a pass
@@ -181,7 +180,7 @@ def target_moments(block: Block) -> Moments:
     return moments(block._replace(X=y[:, None]))
 
 
-class HuberRegressor(RegressorMixin, Estimator):
+class HuberRegressor(_LinearRegressor):
     r"""Linear regression that outliers in y do not spoil, with a scale estimated jointly.
 
     .. math:: \min_{w, b, \sigma} \sum_i s_i\Big(\sigma + H_\epsilon\Big(\frac{y_i - x_i^Tw - b}{\sigma}\Big)\sigma\Big)
@@ -270,7 +269,3 @@ class HuberRegressor(RegressorMixin, Estimator):
         return {"coef_": theta[:-1], "intercept_": theta[-1], "scale_": scale}
 
     inference = no_inference("LinearRegression, for its robust covariances")
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

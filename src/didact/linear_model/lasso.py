@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, warn_convergence
+from didact.core.estimator import warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
@@ -32,7 +32,7 @@ from didact.engines.linear.lasso import LassoSolver
 from didact.engines.linear.lasso_gram import MomentLassoSolver
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
-from didact.linear_model.linear_regression import Solution, one_or_many, predict
+from didact.linear_model.linear_regression import Solution, _LinearRegressor, one_or_many
 from didact.linear_model.linear_regression import solve as solve_least_squares
 from didact.linear_model.ridge import solve as solve_ridge
 from didact.parts.statistics.moments import Moments, moments
@@ -194,7 +194,7 @@ def _start(model: Any, problem: Problem, target: Target) -> Array:
     return last[:, target % last.shape[1]]
 
 
-class _L1(MultiOutputMixin, RegressorMixin, Estimator):
+class _L1(MultiOutputMixin, _LinearRegressor):
     """Abstract: what the lasso and the elastic net share; a subclass says how the penalty is split."""
 
     alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
@@ -236,10 +236,6 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
         return sparse.csr_matrix(np.atleast_2d(self.coef_))
 
     inference = no_inference("LinearRegression")
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class Lasso(_L1):

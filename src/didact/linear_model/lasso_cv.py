@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
@@ -26,7 +26,7 @@ from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target, warn_short
 from didact.linear_model.lasso_path import lasso_path, penalty_grid, walk
-from didact.linear_model.linear_regression import Solution, one_or_many, predict
+from didact.linear_model.linear_regression import Solution, _LinearRegressor, one_or_many
 from didact.linear_model.regularization_path import _PathCV, split
 
 FINAL_TOL = 1e-6  # of the fit to all rows, as for `Lasso`: it costs little beside the folds
@@ -79,7 +79,7 @@ def fold_errors(
     return np.stack(errors)
 
 
-class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
+class _L1Path(MultiOutputMixin, _LinearRegressor, _PathCV):
     """Abstract: what the cross-validated models of the lasso's kind share."""
 
     _together: ClassVar[bool] = False
@@ -139,10 +139,6 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         self.n_iter_ = len(steps)
 
     inference = no_inference("LinearRegression")
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class LassoCV(_L1Path):

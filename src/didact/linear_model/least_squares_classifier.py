@@ -22,7 +22,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.backend import float_type, is_tensor, like, namespace
-from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
@@ -50,11 +49,7 @@ def code_labels(block: Block, classes: Array, class_weights: Array | None, low: 
 def coded_rows(model: Any, rows: Rows, code: Any) -> Rows:
     """Rows whose labels are numbers, by a function like `code_labels`; sets classes_."""
     counts = rows.reduce(label_counts)
-    if (counts.weights > 0).sum() < 2:
-        raise InputError(
-            f"{type(model).__name__} needs samples of at least 2 classes in the data, but the data have only one "
-            f"class with positive weight: {counts.values[counts.weights > 0][:1]}"
-        )
+    counts.require_two(type(model).__name__)
     model.classes_ = counts.values
     return rows.prepared(code, model.classes_, weigh_classes(model.class_weight, counts))
 

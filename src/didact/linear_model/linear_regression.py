@@ -180,7 +180,15 @@ def one_or_many(solution: Solution, y_ndim: int, dtype: Any, flat: bool = False)
     return (coef, intercept) if y_ndim == 2 else (coef[0], intercept[0])
 
 
-class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
+class _LinearRegressor(RegressorMixin, Estimator):
+    """Prediction of the models with `coef_` and `intercept_`. Abstract."""
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X."""
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
+
+
+class LinearRegression(MultiOutputMixin, _LinearRegressor):
     r"""Ordinary least squares.
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2
@@ -235,10 +243,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         if solution.result is not None:
             report_convergence(self, solution.result)
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip

@@ -32,13 +32,12 @@ from didact.core.typing import Array
 from didact.engines.components.score_loops import AS_LOG_POSTERIOR, AS_POSTERIOR
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, parted, table_of
-from didact.engines.linear.scores import class_answers, decision, encode, predict_labels
+from didact.engines.linear.scores import class_answers, decision, encode, encoded_rows, predict_labels
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.logistic_penalty import USE, penalty_param, strength_and_share
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.counts import label_counts, weigh_classes
 
 
 def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, loss: str, fit_intercept: bool,
@@ -176,7 +175,7 @@ class LogisticRegression(LogisticAnswers, SparseCoefficients, ClassifierMixin, E
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to rows X with labels y; sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="labels")
-        rows, weight = self._encoded(rows)
+        rows, weight, self.classes_ = encoded_rows(rows, self.class_weight, "LogisticRegression")
         C, ratio = strength_and_share(self.penalty, self.C, self.l1_ratio)
         objective, l1 = build(rows, len(self.classes_), weight, C, ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip
@@ -187,19 +186,6 @@ class LogisticRegression(LogisticAnswers, SparseCoefficients, ClassifierMixin, E
         self.__dict__.update(self._fitted(objective, result.x, l1))
         self._report(objective, result, bool(np.isinf(C)))
         return self
-
-    def _encoded(self, rows: Rows) -> tuple[Rows, float]:
-        """Rows with class codes, and their total weight."""
-        counts = rows.reduce(label_counts)
-        self.classes_ = counts.values
-        if (counts.weights > 0).sum() < 2:
-            raise InputError(
-                f"LogisticRegression needs samples of at least 2 classes in the data, but the data have only one "
-                f"class with positive weight: {counts.values[counts.weights > 0][:1]}"
-            )
-        factors = weigh_classes(self.class_weight, counts)
-        weight = float(counts.weights.sum() if factors is None else counts.weights @ factors)
-        return rows.prepared(encode, self.classes_, factors), weight
 
     def _start(self, objective: LinearObjective) -> Array | None:
         if not self.warm_start or not hasattr(self, "coef_"):

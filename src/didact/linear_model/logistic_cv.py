@@ -28,6 +28,7 @@ from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import table_of
+from didact.engines.linear.scores import encoded_rows
 from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import LogisticAnswers, LogisticRegression, build
 from didact.linear_model.logistic_penalty import USE_SEVERAL, penalty_param, shares_to_try
@@ -172,7 +173,8 @@ class LogisticRegressionCV(LogisticAnswers, SparseCoefficients, ClassifierMixin,
         rows = self._rows(X, y, sample_weight, target="labels")
         rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
-        encoded = self._encoded(rows)
+        every, _, self.classes_ = encoded_rows(rows, self.class_weight, "LogisticRegression")
+        encoded = every.require_memory("Folds are taken from rows in memory.")
         folds = split(self.cv, rows, rows.columns.y, classifier=True, asked=asked)
         self._store_paths(rows, encoded, folds, X, y)
         coef, intercept = self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
@@ -184,13 +186,6 @@ class LogisticRegressionCV(LogisticAnswers, SparseCoefficients, ClassifierMixin,
     def _candidates(self) -> tuple[Array, Array]:
         Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else numbers(self.Cs, "Cs", 0, above=True)
         return Cs, numbers(shares_to_try(self.penalty, self.l1_ratios), "l1_ratios", 0, 1)
-
-    def _encoded(self, rows: MemoryRows) -> MemoryRows:
-        """Rows with class codes and class weights, by the labels of all rows."""
-        plain = LogisticRegression(class_weight=self.class_weight)
-        encoded, _ = plain._encoded(rows)
-        self.classes_ = plain.classes_
-        return encoded.require_memory("Folds are taken from rows in memory.")
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""

@@ -14,19 +14,20 @@ problems, doi:10.1007/s11222-008-9111-x; Yuan, Lin (2006), doi:10.1111/j.1467-98
 from typing import Any
 
 from scipy import sparse
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
-from didact.core.estimator import Estimator
+from didact.core.estimator import tagged
 from didact.core.parameters import array_like, at_least, attr, between, is_bool, param, whole
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.lasso_path import enet_path
-from didact.linear_model.linear_regression import predict
+from didact.linear_model.linear_regression import _LinearRegressor
 
 EPS = "Duality gap at which the fit ends: `tol` times the mean square of y."
 
 
-class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
+@tagged(target_tags__single_output=False)
+class _Tasks(MultiOutputMixin, _LinearRegressor):
     """Abstract: what all models of several targets with common features share."""
 
     _attrs = [
@@ -41,19 +42,10 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
         """Solutions for a falling sequence of penalties: `enet_path` with features in common to all targets."""
         return enet_path(X, y, together=True, **how)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = False
-        return tags
-
     @property
     def sparse_coef_(self) -> Any:
         """The coefficients as a sparse matrix, one row for each target."""
         return sparse.csr_matrix(self.coef_)
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets (n, n_targets) for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class _FixedPenalty(_Tasks):

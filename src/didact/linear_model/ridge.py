@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type, is_sparse
 from didact.core.compat import SAME_OPTIMUM
@@ -32,10 +32,10 @@ from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonn
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
+    _LinearRegressor,
     means,
     more_columns,
     one_or_many,
-    predict,
     solve_iteratively,
     wide_sparse,
 )
@@ -259,7 +259,7 @@ class _RidgeSolver(Estimator):
             report_convergence(self, solution.result)
 
 
-class Ridge(MultiOutputMixin, RegressorMixin, _RidgeSolver):
+class Ridge(MultiOutputMixin, _LinearRegressor, _RidgeSolver):
     r"""Least squares with an L2 penalty.
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2 + \alpha \|b\|^2
@@ -312,7 +312,3 @@ class Ridge(MultiOutputMixin, RegressorMixin, _RidgeSolver):
         return alpha
 
     inference = no_inference("LinearRegression")
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

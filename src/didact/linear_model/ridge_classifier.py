@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from didact.core.backend import float_type, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
@@ -75,6 +75,7 @@ def signs(X: Any, coef: Array, intercept: Array) -> Any:
     return xp.astype((scores if scores.ndim == 2 else scores[:, None]) > 0, xp.int64)
 
 
+@tagged(classifier_tags__multi_label=True)
 class _Signs(ClassifierMixin, Estimator):
     """Abstract: what ridge classifiers do once they have coefficients."""
 
@@ -84,11 +85,6 @@ class _Signs(ClassifierMixin, Estimator):
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr("multilabel_", "bool", "Whether y was a table of 0 and 1."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
     def _keep(self, solution: Solution, rows: Rows) -> None:
         dtype = float_type(rows)

@@ -33,7 +33,7 @@ from didact.linear_model.leave_one_out import (
     stacked_errors,
     with_map,
 )
-from didact.linear_model.linear_regression import Solution, one_or_many, predict
+from didact.linear_model.linear_regression import Solution, _LinearRegressor, one_or_many
 from didact.linear_model.regularization_path import Split, _PathCV, averaged, numbers, score, scoring_param, split
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
@@ -166,7 +166,7 @@ class _RidgeCV(_PathCV):
         return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
 
 
-class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
+class RidgeCV(MultiOutputMixin, _LinearRegressor, _RidgeCV):
     r"""Ridge regression with the penalty chosen by leave-one-out or by folds.
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\Big(\frac{y_i-\hat y_i(\alpha)}{1-h_i(\alpha)}\Big)^2
@@ -266,7 +266,3 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
             return self._on_folds(held, alphas, parts, judge, progress.report)
 
     inference = no_inference("LinearRegression")
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

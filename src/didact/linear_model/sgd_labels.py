@@ -31,11 +31,7 @@ def labelled(model: Any, rows: Rows) -> tuple[Rows, Seen]:
     total = rows.reduce(seen, True)
     labels: Any = total.labels
     model.classes_ = labels.values
-    if (labels.weights > 0).sum() < 2:
-        raise InputError(
-            f"{type(model).__name__} needs samples of at least 2 classes in the data, but the data have only one "
-            f"class with positive weight: {labels.values[labels.weights > 0][:1]}"
-        )
+    labels.require_two(type(model).__name__)
     factors = weigh_classes(model.class_weight, labels)
     if factors is not None:
         total = total._replace(weight=float(labels.weights @ factors))

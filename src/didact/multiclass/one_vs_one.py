@@ -75,6 +75,7 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
     (array([0, 2]), 3)
     """
 
+    _default = LogisticRegression
     _test_params = [{}, {"decision": "sum"}]
     _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
@@ -87,9 +88,6 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
         attr("estimators_", "list of models", "One for each pair (0, 1), (0, 2), …; the second is the positive class."),
         attr("pairwise_indices_", "list of arrays, or None", "With a precomputed kernel, the rows of each classifier."),
     ]
-
-    def _base(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OneVsOneClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""

@@ -87,6 +87,7 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
     (['a', 'c'], (3, 3))
     """
 
+    _default = LogisticRegression
     _test_params = [{"random_state": 0}, {"code": "sparse", "random_state": 0, "decoding": "hinge"}]
     _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
@@ -104,9 +105,6 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
         attr("estimators_", "list of models", "One learner for each column of the code."),
         attr("pairwise_indices_", "list of arrays, or None", "With a precomputed kernel, the rows of each learner."),
     ]
-
-    def _base(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OutputCodeClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""

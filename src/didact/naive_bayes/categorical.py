@@ -7,6 +7,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import tagged
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import in_pieces, refuse_infinite
@@ -60,6 +61,7 @@ def padded(counts: Array, values: int) -> Array:
     return np.pad(counts, ((0, 0), (0, max(0, values - counts.shape[1]))))
 
 
+@tagged(input_tags__categorical=True, classifier_tags__poor_score=True, input_tags__positive_only=True)
 class CategoricalNB(_NaiveBayes):
     r"""Naive Bayes for columns of categories.
 
@@ -107,13 +109,6 @@ class CategoricalNB(_NaiveBayes):
         attr("n_categories_", "(n_features,)", "Number of values of each column."),
         attr("categories_", "Categories or None", "The values of category columns, in the order of their codes."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.classifier_tags.poor_score = True
-        tags.input_tags.positive_only = True
-        return tags
 
     def _statistic(self, rows: Rows, first: bool) -> ClassSums:
         return rows.reduce(partial(category_rows, model=type(self).__name__, names=rows.names))

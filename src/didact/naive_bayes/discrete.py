@@ -20,6 +20,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError, users_level
+from didact.core.estimator import tagged
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import Block, Rows
@@ -162,6 +163,7 @@ LEAST_ALPHA = 1e-10
 NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another column of counts."
 
 
+@tagged(classifier_tags__poor_score=True)  # on data that are no counts
 class _CountNB(_NaiveBayes):
     """Smoothing and priors of the models for counts. Abstract."""
 
@@ -176,11 +178,6 @@ class _CountNB(_NaiveBayes):
         attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
         attr("feature_count_", "(n_classes, n_features)", "Sums of the counts."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on data that are no counts
-        return tags
 
     def _smoothing(self) -> Array:
         alpha = np.asarray(self.alpha, np.float64)
@@ -220,6 +217,7 @@ class _CountNB(_NaiveBayes):
         return partial(linear_joint, log_prior=self.class_log_prior_, weights=weights)
 
 
+@tagged(input_tags__positive_only=True)
 class MultinomialNB(_CountNB):
     r"""Naive Bayes for counts, such as the words of a text.
 
@@ -247,11 +245,6 @@ class MultinomialNB(_CountNB):
 
     _attrs = [attr("feature_log_prob_", "(n_classes, n_features)", "log θ.")]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
     def _log_probabilities(self, S: ClassSums) -> Array:
         return log_shares(S.sums[0] + self._smoothing())
 
@@ -261,6 +254,7 @@ class MultinomialNB(_CountNB):
         return np.stack([rng.multinomial(length, p[k] / p[k].sum()) for k in codes]).astype(np.float64)
 
 
+@tagged(input_tags__positive_only=True)
 class ComplementNB(_CountNB):
     r"""Naive Bayes for counts from the complement of each class, for classes of unequal size.
 
@@ -291,11 +285,6 @@ class ComplementNB(_CountNB):
         attr("feature_all_", "(n_features,)", "Sums over all classes."),
         attr("feature_log_prob_", "(n_classes, n_features)", "Weights −log θ (normalised if `norm`)."),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def _log_probabilities(self, S: ClassSums) -> Array:
         counts = S.sums[0]

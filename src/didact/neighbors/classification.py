@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import tagged
 from didact.core.parameters import Attribute, array_like, at_least_or_infinite, attr, none, param, whole
 from didact.core.typing import Array
 from didact.neighbors.base import (
@@ -21,6 +22,7 @@ from didact.neighbors.base import (
 from didact.neighbors.neighborhoods import class_labels, class_shares
 
 
+@tagged(classifier_tags__multi_label=True, target_tags__multi_output=True)
 class ClassAnswers:
     """Fitting labels and predicting by votes, for both classifiers."""
 
@@ -37,12 +39,6 @@ class ClassAnswers:
         self._codes = np.stack([np.searchsorted(*pair) for pair in zip(names, columns, strict=True)], axis=1)
         self.classes_ = names if self.outputs_2d_ else names[0]
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        return tags
 
     @property
     def _votes(self: Any) -> tuple[Any, ...]:

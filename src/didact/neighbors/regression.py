@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from didact.core.estimator import tagged
 from didact.core.parameters import at_least_or_infinite, none, one_of, param, whole
 from didact.core.typing import Array
 from didact.core.validation import SUMS
@@ -21,6 +22,7 @@ from didact.neighbors.base import (
 from didact.neighbors.neighborhoods import means
 
 
+@tagged(target_tags__multi_output=True)
 class MeanAnswers:
     """Fitting values and predicting by means, for both regressors."""
 
@@ -31,11 +33,6 @@ class MeanAnswers:
         self._several = y.ndim == 2
         self._y = y.reshape(len(y), -1)
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.target_tags.multi_output = True
-        return tags
 
     def predict(self: Any, X: Any) -> Any:
         """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""

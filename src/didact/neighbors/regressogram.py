@@ -17,7 +17,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.rows import Block
 from didact.core.rows.gather import dense
@@ -139,6 +139,7 @@ def left_out_error(bins: Bins) -> float:
     return float(error.sum() / N / bins.mean.shape[1])
 
 
+@tagged(regressor_tags__poor_score=True)  # most bins of many columns are empty
 class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
     r"""The mean of y in each bin of a grid over the columns.
 
@@ -195,11 +196,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         attr("grid_", "ndarray", "Candidates, if the width was chosen.", when="_searches"),
         attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="_searches"),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # most bins of many columns are empty
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Regressogram":
         """Average the targets y (one or several columns) in bins; sample_weight counts rows."""

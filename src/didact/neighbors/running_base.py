@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block
@@ -57,6 +57,7 @@ def choose(rows: Sorted, candidates: list[RunningWindow], kind: str, report: Any
     return errors
 
 
+@tagged(regressor_tags__poor_score=True)  # on data in which another column matters
 class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     """Parameters, fit and prediction of the running smoothers. Abstract."""
 
@@ -89,11 +90,6 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         attr("grid_", "ndarray", "Candidates, if the width was chosen.", when="_searches"),
         attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="_searches"),
     ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on data in which another column matters
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""

@@ -74,11 +74,7 @@ def class_rows(model: Any, rows: Rows) -> tuple[Rows, Array, Array | None]:
     """Rows with class numbers and class weights, the weight of each class, and its factor; sets classes_."""
     counts = rows.reduce(label_counts)
     model.classes_ = counts.values
-    if (counts.weights > 0).sum() < 2:
-        raise InputError(
-            f"{type(model).__name__} needs samples of at least 2 classes in the data, but the data have only one "
-            f"class with positive weight: {counts.values[counts.weights > 0][:1]}"
-        )
+    counts.require_two(type(model).__name__)
     factors = weigh_classes(model.class_weight, counts)
     weights = counts.weights if factors is None else counts.weights * factors
     if (weights > 0).sum() < 2:

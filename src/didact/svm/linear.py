@@ -67,8 +67,7 @@ class _LinearMachine(Estimator):
             )
         if self.dual != "auto" or not loss.startswith("squared") or penalty == "l1":
             return penalty != "l1" and self.dual is not False
-        few = rows.n_rows is not None and rows.n_rows < rows.n_features
-        return few or (rows.is_sparse and rows.n_features > NEWTON_SIZE)
+        return rows.is_wide or (rows.is_sparse and rows.n_features > NEWTON_SIZE)
 
     def _constant(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0

@@ -6,18 +6,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.backend import float_type, to_numpy
-from didact.core.errors import InputError
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.gram.dual_descent import box_of_classes, descend_classes
-from didact.engines.linear.scores import decision, encode, predict_labels
+from didact.engines.linear.scores import decision, encoded_rows, predict_labels
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.losses.margin import SquaredHinge
-from didact.parts.statistics.counts import label_counts, weigh_classes
 from didact.svm.base import WEIGHTS_ARE_C, first_of_the_largest
 from didact.svm.linear import _LinearMachine, in_table, prices, versus_rest
 
@@ -85,7 +83,8 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, _LinearMachine):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Find the weights of the columns for each class."""
-        rows, weight = self._encoded(self._rows(X, y, sample_weight, target="labels"))
+        rows = self._rows(X, y, sample_weight, target="labels")
+        rows, weight, self.classes_ = encoded_rows(rows, self.class_weight, "LinearSVC")
         dtype = float_type(rows)
         known: dict[str, Any] = {"X": X, "y": y, "sample_weight": sample_weight, "seconds": self.time_limit}
         known["attributes"] = lambda W: self._shaped(self._table(W), dtype)
@@ -102,19 +101,6 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, _LinearMachine):
         if self.multi_class != "crammer_singer":
             return W
         return np.diff(W.T, axis=0) if len(self.classes_) == 2 else W.T
-
-    def _encoded(self, rows: Rows) -> tuple[Rows, float]:
-        """Rows with class codes and class weights, and their total weight."""
-        counts = rows.reduce(label_counts)
-        self.classes_ = counts.values
-        if (counts.weights > 0).sum() < 2:
-            raise InputError(
-                "LinearSVC needs samples of at least 2 classes in the data, but the data have only one class with "
-                f"positive weight: {counts.values[counts.weights > 0][:1]}"
-            )
-        factors = weigh_classes(self.class_weight, counts)
-        weight = float(counts.weights.sum() if factors is None else counts.weights @ factors)
-        return rows.prepared(encode, self.classes_, factors), weight
 
     def _separated(self, rows: Rows, weight: float, progress: FitProgress) -> list[Result]:
         """A fit for each class, or one for two classes or all jointly."""

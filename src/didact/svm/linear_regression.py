@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type
+from didact.core.estimator import tagged
 from didact.core.parameters import at_least, attr, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
@@ -20,6 +21,7 @@ from didact.svm.linear import _LinearMachine, in_table, one_target, prices, weig
 from didact.svm.linear_classification import PENALISED
 
 
+@tagged(target_tags__multi_output=True)
 class LinearSVR(RegressorMixin, _LinearMachine):
     r"""Linear support vector regression: errors up to ε cost nothing.
 
@@ -65,11 +67,6 @@ class LinearSVR(RegressorMixin, _LinearMachine):
         one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
         "The loss of a row: what its error exceeds ε by, or its square.",
     )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVR":
         """Find the weights of the columns for each target."""

@@ -15,6 +15,7 @@ from sklearn.base import RegressorMixin
 
 from didact.core.backend import row_weights, to_numpy
 from didact.core.errors import InputError
+from didact.core.estimator import tagged
 from didact.core.parameters import above_or_infinite, at_least, attr, param, random_state
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
@@ -41,6 +42,7 @@ def tube(y: Array, epsilon: float, bound: Array) -> Dual:
     )
 
 
+@tagged(target_tags__multi_output=True)
 class SVR(RegressorMixin, _KernelMachine):
     r"""Support vector regression with the ε-insensitive loss and any kernel.
 
@@ -80,11 +82,6 @@ class SVR(RegressorMixin, _KernelMachine):
     approximation: Any = approximation_param()
     n_components: int = n_components_param()
     random_state: Any = param(None, random_state, "Draws the features of an approximation.")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVR":
         """Find the support vectors and their coefficients."""

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local, refuse_no_rows
 from didact.core.errors import InputError
+from didact.core.estimator import tagged
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
@@ -60,6 +61,7 @@ def means(X: Any, tree: Tree) -> Any:
     return found[:, 0] if tree.n_outputs == 1 else found
 
 
+@tagged(classifier_tags__multi_label=True, target_tags__multi_output=True)
 class _TreeClassifier(ClassifierMixin, _TreeModel):
     """Base of the classification trees. Abstract."""
 
@@ -115,12 +117,6 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         criterion, seed = CLASSIFICATION[self.criterion](), self._seed()
         tree = tree_of_labels(data, counts.values, counts.weights, factors, criterion, limits, seed, signs)
         return prune_cost_complexity(tree, self.ccp_alpha), [counts.values]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        return tags
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The most frequent label in each row's leaf."""

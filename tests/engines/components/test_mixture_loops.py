@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from didact.core.rows.memory import Block
+from didact.core.rows import Block
 from didact.engines.components import mixture, score_tables
 from didact.engines.components.mixture import (
     BernoulliFamily,

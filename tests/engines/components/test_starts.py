@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from didact.core.errors import InputError
-from didact.core.rows.memory import Block
+from didact.core.rows import Block
 from didact.engines.centroids.starts import sample_of
 from didact.engines.components.starts import check_codes, placed_by_codes, row_shares
 from didact.parts.statistics.components import components

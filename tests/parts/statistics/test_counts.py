@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from didact.core.errors import InputError
 from didact.core.rows import Block
 from didact.parts.statistics.counts import COUNTED_ROWS, Counts, label_codes, label_counts, labels_of, weigh_classes
 
@@ -61,3 +62,9 @@ def test_rows_of_a_table_at_many_positions():
     codes = np.random.default_rng(0).integers(0, 3, 2 * COUNTED_ROWS)
     for table in (np.array([0.5, -1.0, 2.0]), np.arange(12.0).reshape(3, 4)):
         np.testing.assert_array_equal(labels_of(codes, table), table[codes])
+
+
+def test_one_label_with_weight_is_refused_by_name():
+    Counts(np.array(["a", "b"]), np.array([1.0, 2.0])).require_two("Model")
+    with pytest.raises(InputError, match=r"Model needs samples of at least 2 classes.*'b'"):
+        Counts(np.array(["a", "b"]), np.array([0.0, 2.0])).require_two("Model")

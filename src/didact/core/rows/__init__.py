@@ -21,9 +21,10 @@ from functools import reduce
 from typing import Any
 
 from didact.core.backend import local
+from didact.core.rows.base import Block, Rows, S, Statistic, merge_two
 from didact.core.rows.batches import Batches, BatchRows, batch_columns
 from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
-from didact.core.rows.memory import Block, MemoryRows, Rows, S, Statistic, _merge
+from didact.core.rows.memory import MemoryRows
 from didact.core.sparse import check_sparse
 
 __all__ = [
@@ -59,7 +60,7 @@ def reduce_blocks(fn: Callable[..., S], X: Any, w: Any = None) -> S:
     """fn(block, weights) of every block of X before validation, merged: one pass, or one round of Dask's scheduler."""
     if isinstance(X, Batches):
         pairs = ((b[0], b[2] if len(b) > 2 else None) if isinstance(b, tuple) else (b, None) for b in X)
-        return reduce(_merge, (fn(*pair) for pair in pairs))
+        return reduce(merge_two, (fn(*pair) for pair in pairs))
     if is_dask(X):
         return reduce_parts(fn, X, w)
     return fn(X, w)

@@ -19,7 +19,8 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor
 from didact.core.errors import InputError, need
 from didact.core.frames import is_arrow
-from didact.core.rows.memory import NO_WEIGHT, Block, MemoryRows, Rows, S, _merge, has_weight, target_shape
+from didact.core.rows.base import NO_WEIGHT, Block, Rows, S, has_weight, merge_two, target_shape
+from didact.core.rows.memory import MemoryRows
 from didact.core.sparse import check_sparse
 
 EMPTY_SOURCE = "The source of batches is empty: it yielded no rows (found 0 sample(s))."
@@ -203,7 +204,7 @@ class BatchRows(Rows):
                 weighed = weighed or has_weight(block)
                 yield MemoryRows(*block, **self.how()).reduce(fn, *args)
 
-        total = reduce(_merge, statistics())
+        total = reduce(merge_two, statistics())
         if not weighed:
             raise InputError(NO_WEIGHT)
         return total

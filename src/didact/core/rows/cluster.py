@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.rows.memory import NO_WEIGHT, Block, MemoryRows, Rows, S, _merge, has_weight, target_shape
+from didact.core.rows.base import NO_WEIGHT, Block, Rows, S, has_weight, merge_two, target_shape
+from didact.core.rows.memory import MemoryRows
 from didact.core.threads import serial
 
 FAN_IN = 8  # statistics merged by one task
@@ -159,7 +160,7 @@ def _in_a_tree(stats: list[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
 
 def _merge_present(statistics: Sequence[Any]) -> Any:
     present = [statistic for statistic in statistics if statistic is not None]
-    return reduce(_merge, present) if present else None
+    return reduce(merge_two, present) if present else None
 
 
 class _Composed:
@@ -185,7 +186,7 @@ def _merge_all(pairs: Sequence[Any]) -> Any:
     present = [pair for pair in pairs if pair is not None]
     if not present:
         return None
-    return reduce(_merge, (statistic for statistic, _ in present)), any(weighed for _, weighed in present)
+    return reduce(merge_two, (statistic for statistic, _ in present)), any(weighed for _, weighed in present)
 
 
 def _predict(fn: Callable[..., Any], how: Any, check: Callable[..., Any], args: Any, X: Any) -> Any:

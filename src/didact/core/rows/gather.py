@@ -11,7 +11,7 @@ from didact.core.backend import as_dense, is_sparse, row_weights, to_numpy
 from didact.core.typing import Array
 
 if TYPE_CHECKING:
-    from didact.core.rows.memory import Block, Rows
+    from didact.core.rows.base import Block, Rows
 
 
 class Pieces(NamedTuple):

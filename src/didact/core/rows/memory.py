@@ -5,11 +5,10 @@ result is the same, bit for bit, for any number of threads.
 """
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +16,7 @@ import scipy.sparse as sp
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
 from didact.core.overflow import all_finite, listed, refuse_extreme
-from didact.core.rows.gather import keep, stacked
+from didact.core.rows.base import Block, Rows, S, merge_two, target_shape
 from didact.core.threads import parallel_map
 
 try:
@@ -34,89 +33,8 @@ WIDE_ROWS = 1000  # from this many columns on, BLAS uses the cores better than i
 TASK, MOST_TASKS = 1 << 19, 64  # numbers that a compiled pass reads in one piece; pieces, unless they would be long
 LIGHT_TASK, MOST_LIGHT = 1 << 18, 128  # the same where a piece returns few numbers: threads end nearly together
 TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
-NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
 
-S = TypeVar("S", bound="Statistic")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Statistic(Protocol):
-    """The result of a block function: small, with an associative `merge` (a sufficient statistic)."""
-
-    def merge(self: S, other: S) -> S:
-        """The statistic of both sets of rows together."""
-        ...
-
-
-class Block(NamedTuple):
-    """Some rows with their columns by name; an absent column is None."""
-
-    X: Any = None  # (n, p), dense, sparse or a tensor
-    y: Any = None  # (n,) or (n, K)
-    weight: Any = None  # (n,), at least 0
-    offset: Any = None
-    groups: Any = None
-
-    def each(self, fn: Callable[..., Any], *args: Any) -> "Block":
-        """The block of fn(column, *args) for the columns that are present."""
-        return Block._make([None if c is None else fn(c, *args) for c in self])
-
-
-class Rows(ABC):
-    """A sequence of blocks of rows. Abstract; the table in `didact.core.rows` lists the subclasses."""
-
-    n_features: int
-    dtype: Any
-    y_ndim: int = 1
-    n_targets: int = 1
-    names: Sequence[str] | None = None
-    missing: bool = False  # whether the model accepts NaN in X as missing values
-    numeric: bool = False  # whether the model predicts numbers, which are finite for finite rows
-    n_rows: int | None = None  # None if only a pass can tell, as for rows that are not in memory
-    is_sparse: bool = False  # whether X is a sparse matrix in memory
-    on_device: bool = False  # whether X is a tensor
-
-    @abstractmethod
-    def reduce(self, fn: Callable[..., S], *args: Any) -> S:
-        """One pass: fn(block, *args) on every block, merged in order."""
-
-    @abstractmethod
-    def prepared(self, fn: Callable[..., Block], *args: Any) -> "Rows":
-        """Rows whose blocks are fn(block, *args): the number of rows stays, the columns may change."""
-
-    def how(self) -> dict[str, Any]:
-        """The keyword arguments that `MemoryRows` needs, in addition to columns, for a block of these rows."""
-        return {"names": self.names, "missing": self.missing, "numeric": self.numeric}
-
-    def gather(self, dtype: Any = None) -> tuple[Any, Any, Any]:
-        """Dense X, y (or None) and weights of the rows with positive weight, in order, for models that store rows."""
-        X, y, w = self.reduce(keep).columns()
-        return X if dtype is None else X.astype(dtype, copy=False), y, w
-
-    def whole(self) -> Block:
-        """All rows in one block, also those of weight zero: sparse rows stay sparse, and absent columns None."""
-        blocks = list(self.stream())
-        if not any(has_weight(block) for block in blocks):
-            raise InputError(NO_WEIGHT if blocks else "The collection is empty: it holds no rows.")
-        return Block._make(stacked(parts) for parts in zip(*blocks, strict=True))
-
-    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
-        """The rows, if they are in memory; else an error whose message `why` says why they must be."""
-        raise error(why)
-
-    def on_columns(self, columns: Any) -> "Rows":
-        """Rows with a subset of the columns of X."""
-        new = self.prepared(_take_columns, columns)
-        new.n_features = len(columns)
-        return new
-
-    @abstractmethod
-    def stream(self) -> Iterator[Block]:
-        """The validated blocks one after the other, for models that learn from a stream."""
-
-    @abstractmethod
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
-        """fn(X, *args) of every block, as the kind of collection that X is."""
 
 
 class MemoryRows(Rows):
@@ -140,7 +58,7 @@ class MemoryRows(Rows):
         """One pass, on the library's threads."""
 
         def summarize(piece: list[int]) -> S:
-            return reduce(_merge, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
+            return reduce(merge_two, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
 
         bare = getattr(fn, "func", fn)  # of a `partial`
         pieces = _joined(self.X, self._pieces) if getattr(bare, "takes_pieces", False) else self._pieces
@@ -148,7 +66,7 @@ class MemoryRows(Rows):
             if getattr(bare, "takes_all", False):
                 total = fn(self._whole, *args)
             else:
-                total = reduce(_merge, parallel_map(summarize, pieces))
+                total = reduce(merge_two, parallel_map(summarize, pieces))
         # A NaN in the input makes the sums NaN, so no separate pass has to look for it.
         if not self.missing and not all_finite(total):
             refuse_non_finite(self.X, self.names)
@@ -204,9 +122,15 @@ class MemoryRows(Rows):
         """The columns as they are."""
         return self.columns
 
-    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+    @property
+    def memory(self) -> "MemoryRows":
         """The rows themselves."""
         return self
+
+    def only(self, wanted: Callable[[Any], Any]) -> "MemoryRows":
+        """The rows for which wanted(X) is true."""
+        chosen = wanted(self.X)
+        return self if chosen.all() else self.some(chosen)
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a subsample from which a solver can find its starting point."""
@@ -219,24 +143,6 @@ class MemoryRows(Rows):
     def some(self, index: Any) -> "MemoryRows":
         """The rows that an index selects."""
         return MemoryRows(*self.columns.each(lambda column: column[index]), **self.how())
-
-
-def target_shape(y: Any) -> tuple[int, int]:
-    """The number of dimensions of y, and its number of columns; an absent y counts as one column."""
-    return (2, int(y.shape[1])) if getattr(y, "ndim", 1) == 2 else (1, 1)
-
-
-def _take_columns(block: Block, chosen: Any) -> Block:
-    return block._replace(X=block.X[:, chosen])
-
-
-def has_weight(block: Block) -> bool:
-    """Whether a block has a row of positive weight; some blocks may have none, but not all of them."""
-    return block.weight is None or bool((block.weight > 0).any())
-
-
-def _merge(a: S, b: S) -> S:
-    return a.merge(b)
 
 
 def in_pieces(fn: F) -> F:

@@ -227,9 +227,9 @@ def lloyd(rows: Rows, centers: Array, tol: float = 1e-4, max_iter: int = 300, re
     rows with all centres.
     """
     start = np.array(centers, np.float64)
-    if bounds and isinstance(rows, MemoryRows) and isinstance(rows.X, np.ndarray):
+    if bounds and rows.memory and isinstance(rows.memory.X, np.ndarray):
         spread = rows.reduce(spread_of) if spread is None else spread
-        block, origin, scatter = rows.columns, spread.mean[0].astype(np.float64), float(spread.scatter[0, 0])
+        block, origin, scatter = rows.whole(), spread.mean[0].astype(np.float64), float(spread.scatter[0, 0])
         run = Pass(block.X, block.weight, origin, bounded=True)
 
         def clusters(x: Array) -> Clusters:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.jit.atomics import new_board
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, pass_edges
 from didact.core.threads import parallel_map, parallel_take, share_pieces, stable_order, thread_count
 from didact.core.typing import Array
@@ -105,8 +105,8 @@ def _chosen(X: Any, keys: Array, weights: Array, numbers: Array, most: int) -> R
 
 def rows_to_draw(rows: Rows, count: int) -> tuple[Any, Array | None]:
     """Rows and weights from which a start is drawn: those in memory, or a sample."""
-    if isinstance(rows, MemoryRows) and not rows.on_device:
-        return rows.X, rows.columns.weight
+    if rows.memory and not rows.on_device:
+        return rows.memory.X, rows.memory.columns.weight
     found = rows.reduce(sample_of, max(SAMPLE_ROWS, SAMPLE_EACH * count))
     return found.rows, found.weights
 

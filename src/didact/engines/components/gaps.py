@@ -6,11 +6,13 @@ the complete rows, which was computed once; the M step reads means and covarianc
 Little, Rubin (2019), Statistical Analysis with Missing Data, doi:10.1002/9781119482260.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
@@ -35,7 +37,7 @@ def fit_with_gaps(
     EM stops when a step gains at most `tol` per unit of weight.
     """
     names = [f"class {label!r}" for label in S.labels.tolist()] if not S.tied else ["all classes"]
-    incomplete = rows_with_gaps(rows)
+    incomplete = rows.only(with_gaps)
 
     def expect(now: Components) -> tuple[float, Components]:
         inverses = [invert(C, name) for C, name in zip(now.covariances(), names, strict=True)]
@@ -80,12 +82,9 @@ def invert(covariance: Array, name: str) -> tuple[Array, float]:
     return linalg.cho_solve((L, True), np.eye(len(L))), log_det(L)
 
 
-def rows_with_gaps(rows: Rows) -> Rows:
-    """In memory only the rows with gaps, which EM visits in each step; other sources are read as a whole."""
-    if not isinstance(rows, MemoryRows):
-        return rows
-    hole = np.isnan(rows.X).any(axis=1)
-    return rows.some(hole)
+def with_gaps(X: Array) -> Any:
+    """Which rows have gaps: those EM visits in each step."""
+    return np.isnan(X).any(axis=1)
 
 
 def first_guess(rows: Rows, S: Components) -> Components:

@@ -16,10 +16,10 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.backend import to_numpy
 from didact.core.errors import Singular
 from didact.core.overflow import all_finite, refuse_overflow
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.parts.statistics.components import centred_rows
 from didact.parts.statistics.members import members
@@ -190,11 +190,11 @@ def dense_covariance(covariance: Any) -> Array:
 
 def wide_scatter(rows: Rows) -> WideScatter | None:
     """The statistic of complete dense rows in memory with more columns than rows; None for all others."""
-    if not isinstance(rows, MemoryRows) or is_tensor(rows.X) or is_sparse(rows.X):
+    if not rows.is_wide or rows.n_features <= NARROW or rows.on_device or rows.is_sparse:
         return None
-    if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
+    X, y, w, *_ = rows.whole()
+    if not np.isfinite(X).all():
         return None
-    X, y, w, *_ = rows.columns
     M = members(to_numpy(y), None if w is None else to_numpy(w).astype(np.float64), len(X))
     v = np.ones(len(M.order)) if M.w is None else M.w
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below

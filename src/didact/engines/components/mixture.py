@@ -18,7 +18,8 @@ from scipy import linalg
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError, Singular
-from didact.core.rows.memory import Block, Rows, block_by_block, compiled_pass
+from didact.core.rows import Block, Rows
+from didact.core.rows.memory import block_by_block, compiled_pass
 from didact.core.typing import Array
 from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em

@@ -45,10 +45,10 @@ def exactly(X: Any) -> Any:
     return X.astype(np.float64) if few else X
 
 
-def padded_table(table: Array, rows: int | None = None) -> Array:
+def padded_table(table: Array) -> Array:
     """A table whose rows are filled up with zeros to whole vectors, in float64."""
-    wide = aligned_zeros(len(table) if rows is None else rows, whole_vectors(table.shape[1]))
-    wide[: len(table), : table.shape[1]] = table
+    wide = aligned_zeros(len(table), whole_vectors(table.shape[1]))
+    wide[:, : table.shape[1]] = table
     return wide
 
 

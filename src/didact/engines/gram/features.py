@@ -273,16 +273,11 @@ def _of_features(X: AnyArray, features: FeatureMap, fn: Callable[..., Any], *arg
 def feature_rows(rows: Rows, features: FeatureMap) -> Rows:
     """Rows of features: computed once if they fit into some memory, else anew in each pass."""
     n = rows.n_rows
-    if (
-        n is None
-        or rows.on_device
-        or 8 * n * features.size > HELD_SHARE * memory_limit()
-        or not isinstance(rows, MemoryRows)
-    ):
+    if n is None or rows.on_device or 8 * n * features.size > HELD_SHARE * memory_limit():
         return MappedRows(rows, features)
-    X = rows.X
+    X, *others = rows.whole()
     if not rows.missing:
         require_finite(X, rows.names)
     Z = np.empty((n, features.size))
     tiled(lambda a, b: Z.__setitem__(slice(a, b), features(X[a:b])), n, 2 * GRAM_TILE)
-    return MemoryRows(Z, *rows.columns[1:], missing=rows.missing)
+    return MemoryRows(Z, *others, missing=rows.missing)

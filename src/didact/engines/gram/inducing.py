@@ -20,8 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
-from didact.core.rows import Rows
-from didact.core.rows.memory import Block
+from didact.core.rows import Block, Rows
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.process import log_determinant, lower_factor, profile, whitened
 from didact.kernels.base import Kernel

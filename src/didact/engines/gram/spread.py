@@ -4,7 +4,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, namespace, to_host, to_numpy
 from didact.core.overflow import refuse_overflow
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.kernels.base import constant_like
 from didact.kernels.radial import spread_of_rows
 from didact.parts.statistics.moments import Sums
@@ -24,8 +24,8 @@ def entry_sums(block: Block, mean: float) -> Sums:
 
 def spread(rows: Rows) -> float:
     """The variance of all entries of X; of rows that are not in memory by two passes."""
-    if isinstance(rows, MemoryRows):
-        return spread_of_rows(rows.X, rows.columns.weight)
+    if rows.memory:
+        return spread_of_rows(rows.memory.X, rows.memory.columns.weight)
     total, first, _ = rows.reduce(entry_sums, 0.0).parts
     return float(rows.reduce(entry_sums, float(first / total)).parts[2] / total)
 

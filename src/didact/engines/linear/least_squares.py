@@ -21,8 +21,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from didact.core.backend import is_sparse, namespace, to_numpy
-from didact.core.rows import Block
-from didact.core.rows.memory import Rows
+from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.linear.residual_loops import residual_products

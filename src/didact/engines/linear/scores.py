@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.rows import Block
+from didact.core.rows import Block, Rows
 from didact.core.sparse_coef import sparse_scores
 from didact.core.typing import Array
 from didact.engines.components.score_loops import AS_CODES, AS_SCORES, score_rows
 from didact.engines.components.score_tables import exactly, in_memory, line_tables
-from didact.parts.statistics.counts import label_codes, labels_of
+from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
 
 
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
@@ -27,6 +27,15 @@ def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
     if len(classes) == 2:
         codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64, copy=False)
     return block._replace(y=codes, weight=w)
+
+
+def encoded_rows(rows: Rows, class_weight: Any, name: str) -> tuple[Rows, float, Array]:
+    """Rows with class codes and class weights, their total weight and the labels, for the model of that name."""
+    counts = rows.reduce(label_counts)
+    counts.require_two(name)
+    factors = weigh_classes(class_weight, counts)
+    weight = float(counts.weights.sum() if factors is None else counts.weights @ factors)
+    return rows.prepared(encode, counts.values, factors), weight, counts.values
 
 
 def linear_scores(X: Any, coef: Array, intercept: Any) -> Any:

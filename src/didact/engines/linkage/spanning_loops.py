@@ -82,7 +82,7 @@ def spanning_steps(
         else:
             _scan(noun, kind, S, claim_task(claims, S.now[2], me), room)
         if is_last(board, ticket):
-            _join(kind, S)
+            _join(S)
             done = S.now[1] == S.first.shape[0]
             tasks = next_tasks((S.first.shape[0] - S.now[1]) * S.now[3], claims)
             S.now[2] = tasks
@@ -126,7 +126,7 @@ def _scan(noun: Any, kind: int, S: Outside, s: int, room: Array) -> None:
 
 
 @jit_unmanaged
-def _join(kind: int, S: Outside) -> None:
+def _join(S: Outside) -> None:
     """The nearest row of all slices joins the tree and leaves its slot."""
     found = -1
     for s in range(S.counts.shape[0]):

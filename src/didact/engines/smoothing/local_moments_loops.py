@@ -219,13 +219,13 @@ def common(ranges: Array, count: int, side: int) -> tuple[int, int]:
 
 @jit
 def moment_fits(
-    kernel: Tricube, x: Array, y: Array, w: Array, tree: MomentTree, q: Array, h: Array, degree: int, start: int,
-    stop: int, out: Array, lever: Array, done: Array,
+    kernel: Tricube, x: Array, y: Array, w: Array, tree: MomentTree, q: Array, h: Array, degree: int, out: Array,
+    lever: Array, done: Array,
 ) -> None:  # fmt: skip
-    """Local fits at the sorted q[start:stop]; `done` marks those that moments determine accurately enough."""
+    """Local fits at the sorted q; `done` marks those that moments determine accurately enough."""
     ranges, buffer, sums = np.empty((QUERY_GROUP, 3), np.int64), np.empty(TERMS), np.empty(9)
     sides, moved, A, c = np.empty((2, 2, TERMS)), np.empty((2, TERMS)), np.empty((3, 3)), np.empty(3)
-    terms, i = 10 + 2 * degree, start
+    terms, i, stop = 10 + 2 * degree, 0, q.shape[0]
     while i < stop:
         count = grouped(kernel, x, q, h, i, stop, ranges)
         if count == 0:
@@ -279,4 +279,4 @@ def warm() -> None:
     grow_leaves(x, x, one, 0, 2, tree)
     grow_levels(tree)
     out = np.empty(40)
-    moment_fits(Tricube(), x, x, one, tree, x, 8.0 * one, 1, 0, 40, out, out.copy(), np.zeros(40, bool))
+    moment_fits(Tricube(), x, x, one, tree, x, 8.0 * one, 1, out, out.copy(), np.zeros(40, bool))

@@ -160,8 +160,7 @@ def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -
         radii(x, cumulative, q[start:stop], k, 0, stop - start, width)
         width = _widths(rule, width)
         value, lever = out.value[start:stop], out.lever[start:stop]
-        moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, 0, stop - start, value, lever,
-                    done)  # fmt: skip
+        moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, value, lever, done)
         left = np.flatnonzero(~done)  # windows too short, or too ill-conditioned, for moments
         if len(left):
             some = np.empty(len(left)), np.empty(len(left))

@@ -52,8 +52,8 @@ class PrincipalAxes(NamedTuple):
 
 def cases_of(rows: Rows) -> float:
     """The number of rows that the weights stand for."""
-    if isinstance(rows, MemoryRows) and rows.columns.weight is None:
-        return float(rows.n_rows)
+    if rows.memory and rows.memory.columns.weight is None:
+        return float(rows.memory.n_rows)
     return rows.reduce(_weights).settled(rows).cases
 
 
@@ -132,9 +132,9 @@ def principal_axes(rows: Rows, solver: str, k: int, how: dict[str, Any]) -> tupl
     `how` has `tol`, `images` and `extra` vectors of Krylov spaces, and `seed`.
     """
     rng = streams(how["seed"], 1)[0]
-    if solver == "covariance_eigh" and not (isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features):
+    if solver == "covariance_eigh" and not rows.is_wide:
         return axes_of_covariance(covariance_of(rows), k), True
-    if solver == "power" and not (isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features):
+    if solver == "power" and not rows.is_wide:
         C = covariance_of(rows)
         values, vectors, _, met = by_power(lambda v: C.matrix @ v, len(C.mean), k, how["tol"], rng)
         total = float(np.trace(C.matrix))
@@ -161,9 +161,9 @@ def principal_axes(rows: Rows, solver: str, k: int, how: dict[str, Any]) -> tupl
 
 def solver_for(rows: Rows, k: Any) -> str:
     """The name of the solver that suits the shape; k may be a share of the variance or "mle"."""
-    if not isinstance(rows, MemoryRows):
-        return "covariance_eigh"
     n, p = rows.n_rows, rows.n_features
+    if n is None:
+        return "covariance_eigh"
     low, high = min(n, p), max(n, p)
     if rows.is_sparse:
         return "covariance_eigh" if p <= NARROW_COLUMNS or k == low else "arpack"

@@ -43,6 +43,14 @@ class Distance(Noun):
         """The inner distance that `finish` turns into d."""
         return d
 
+    def expand1(self, total: float) -> float:
+        """The total itself."""
+        return total
+
+    def reduce1(self, d: float) -> float:
+        """The distance itself."""
+        return d
+
     def pairwise(self, X: Array, Y: Array) -> Array:
         """The distances of all rows of X to all rows of Y (m, n), in float64."""
         raise NotImplementedError
@@ -103,14 +111,6 @@ class Manhattan(Distance, Plain):
             total += abs(a[j] - b[j])
         return total
 
-    def expand1(self, total: float) -> float:
-        """The total itself."""
-        return total
-
-    def reduce1(self, d: float) -> float:
-        """The distance itself."""
-        return d
-
     def pairwise(self, X: Array, Y: Array) -> Array:
         """All distances."""
         return cdist(X, Y, "cityblock")
@@ -136,14 +136,6 @@ class Chebyshev(Distance, Plain):
         for j in range(len(a)):
             total = max(total, abs(a[j] - b[j]))
         return total
-
-    def expand1(self, total: float) -> float:
-        """The total itself."""
-        return total
-
-    def reduce1(self, d: float) -> float:
-        """The distance itself."""
-        return d
 
     def pairwise(self, X: Array, Y: Array) -> Array:
         """All distances."""
@@ -252,10 +244,6 @@ class Canberra(Distance, Plain):
             size = abs(a[j]) + abs(b[j])
             if size > 0.0:
                 total += abs(a[j] - b[j]) / size
-        return total
-
-    def expand1(self, total: float) -> float:
-        """The total itself."""
         return total
 
     def reduce1(self, d: float) -> float:

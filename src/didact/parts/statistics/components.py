@@ -31,7 +31,8 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
-from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES, Block
+from didact.core.rows import Block
+from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES
 from didact.core.typing import Array
 from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.class_sums import one_hot

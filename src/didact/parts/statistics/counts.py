@@ -61,6 +61,15 @@ class Counts(NamedTuple):
         values, where = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
         return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
 
+    def require_two(self, name: str) -> None:
+        """Refuse labels of which fewer than two have a weight, for the model of that name."""
+        seen = self.values[self.weights > 0]
+        if len(seen) < 2:
+            raise InputError(
+                f"{name} needs samples of at least 2 classes in the data, but the data have only one class with "
+                f"positive weight: {seen[:1]}"
+            )
+
 
 @in_pieces
 def label_counts(block: Block) -> Counts:

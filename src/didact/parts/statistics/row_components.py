@@ -7,7 +7,8 @@ import numpy as np
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
-from didact.core.rows.memory import PIECES, Block, Rows, in_pieces, refuse_infinite, refuse_square
+from didact.core.rows import Block, Rows
+from didact.core.rows.memory import PIECES, in_pieces, refuse_infinite, refuse_square
 from didact.core.typing import Array
 from didact.parts.statistics.components import MATRICES, Components, components
 from didact.parts.statistics.counts import label_counts

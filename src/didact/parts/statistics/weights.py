@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import to_numpy
-from didact.core.rows.memory import Block, Rows
+from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 
 MULTIPLE = 2.0**32  # beyond it, rounding makes a whole multiple of every number

@@ -129,8 +129,7 @@ def count_block(block: Block, fixed_of: Callable[..., Any], args: Any, bins: Bin
 
 def grow_rows(
     rows: Rows, fixed_of: Callable[..., Any], args: tuple[Any, ...], layout: Channels, n_rows: int, bins: Bins,
-    criterion: Any, limits: Limits, seed: int = 0, *, monotone: Array | None = None, interactions: Any = None,
-    features: Array | None = None,
+    criterion: Any, limits: Limits, seed: int = 0, *, monotone: Array | None = None,
 ) -> Grown:  # fmt: skip
     """Grow one tree over rows of any kind.
 
@@ -147,11 +146,10 @@ def grow_rows(
         How numbers are read; its own are not used.
     n_rows : int
         Number of rows of positive weight.
-    bins, criterion, limits, seed, monotone, interactions, features
+    bins, criterion, limits, seed, monotone
         As for `Grower` and its `grow`.
     """
-    grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone,
-                    interactions=interactions, features=features)  # fmt: skip
+    grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone)
     growing = grow_in_rounds(layout, n_rows, grower, seed)
     return grown_side_by_side(
         [growing], lambda asked: rows.reduce(count_block, fixed_of, args, bins, asked[0][1]).parts

@@ -24,7 +24,7 @@ def leaf_paths(tree: Any) -> tuple[Paths, Array]:
     fill_paths(
         left, right, np.asarray(tree.feature, np.int32), np.asarray(tree.threshold, np.float64),
         np.asarray(tree.missing_go_to_left, np.uint8), category_set, sets,
-        np.asarray(tree.weighted_n_node_samples, np.float64), leaves, paths, 0,
+        np.asarray(tree.weighted_n_node_samples, np.float64), leaves, paths,
     )  # fmt: skip
     return paths, leaves
 

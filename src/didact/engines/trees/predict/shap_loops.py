@@ -40,7 +40,7 @@ class Paths(NamedTuple):
 
 @jit
 def fill_paths(left: Array, right: Array, feature: Array, threshold: Array, missing_left: Array, category_set: Array,
-               category_sets: Array, weight: Array, leaves: Array, paths: Paths, first: int) -> int:  # fmt: skip
+               category_sets: Array, weight: Array, leaves: Array, paths: Paths) -> int:  # fmt: skip
     """Write the paths to the given leaves; the number of entries. Parents stand before their children."""
     n = left.shape[0]
     parent = np.full(n, -1, np.int64)
@@ -48,7 +48,7 @@ def fill_paths(left: Array, right: Array, feature: Array, threshold: Array, miss
         if left[i] >= 0:
             parent[left[i]] = i
             parent[right[i]] = i
-    end = first
+    end = 0
     for k in range(leaves.shape[0]):
         begin, child = end, leaves[k]
         node = parent[child]
@@ -158,5 +158,5 @@ def warm() -> None:
     paths, ints = empty_paths(1, 1, 1), np.full(1, -1, np.int32)
     sets = np.zeros((0, 1), np.uint64)
     fill_paths(ints, ints, ints, np.zeros(1), np.zeros(1, np.uint8), ints, sets, np.ones(1), np.zeros(1, np.int64),
-               paths, 0)  # fmt: skip
+               paths)  # fmt: skip
     add_shap(np.zeros((1, 1)), paths, np.zeros((1, 1)), 1.0, np.zeros((1, 1, 1)))

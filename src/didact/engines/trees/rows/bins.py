@@ -166,10 +166,10 @@ def search_order(bins: Bins) -> Heaps:
     return Heaps(heaps, levels)
 
 
-def bin_codes(X: Any, bins: Bins, out: Array | None = None, order: Heaps | None = None) -> Array:
+def bin_codes(X: Any, bins: Bins, order: Heaps | None = None) -> Array:
     """The codes (n, p) of rows X, one byte each where there are at most 255 bins, row after row."""
     n, p = X.shape
-    codes = np.empty((n, p), bins.dtype) if out is None else out
+    codes = np.empty((n, p), bins.dtype)
     heaps, levels = search_order(bins) if order is None else order
 
     def piece(start: int) -> None:
