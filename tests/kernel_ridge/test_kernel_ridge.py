@@ -117,7 +117,7 @@ def test_tensors_give_the_answer_of_arrays():
 
 
 def test_bad_input_is_refused_in_a_sentence():
-    with pytest.raises(InputError, match="precomputed kernel is square"):
+    with pytest.raises(InputError, match="square kernel matrix"):
         KernelRidge(kernel="precomputed").fit(X, Y)
     with pytest.raises(ParameterError, match="alpha has 3 entries, and y has 1 columns"):
         KernelRidge(alpha=[1.0, 2.0, 3.0]).fit(X, Y)

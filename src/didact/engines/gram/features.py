@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, local, rows_at, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.overflow import refuse_large
 from didact.core.parameters import has, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
@@ -29,6 +30,7 @@ from didact.core.rows.memory import memory_limit, require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import GivenColumns
 from didact.engines.gram.rows import gram_of, kernel_block, tiled
+from didact.engines.gram.systems import SOME, warn_indefinite
 from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
 from didact.kernels.algebra import Scaled
@@ -38,6 +40,7 @@ SPAN = 1e-12  # of the largest eigenvalue of the landmarks' matrix: smaller ones
 HELD = 1 << 28  # bytes of features that learning row by row keeps; beyond, it computes those of each step
 HELD_SHARE = 0.125  # of the memory: features that are kept for all rows; beyond, each pass computes them anew
 POOL = 20  # rows for each landmark among which far ones are looked for
+NO_NEGATIVE = "features leave out its negative part"
 LANDMARKS = ("uniform", "kmeans++")
 
 
@@ -100,6 +103,8 @@ class Transformed(NamedTuple):
 
 def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> FeatureMap:
     """Features from landmarks, with the symmetric root of the (pseudo-)inverse of their matrix."""
+    if isinstance(kernel, Kernel):
+        refuse_large(landmarks)
     K = to_numpy(gram_of(kernel, landmarks, landmarks)).astype(np.float64)
     if not np.isfinite(K).all():
         raise InputError("The kernel gave NaN or infinity for landmarks: check the kernel and the scale of X.")
@@ -218,6 +223,15 @@ def chosen_map(approximation: Any, kernel: Any, rows: Rows, m: int, seed: Any) -
         found: FeatureMap = fitted.feature_map()
         return found
     return FeatureMap(Transformed(fitted), np.zeros((fitted.transform(X[:1]).shape[1], 1)))
+
+
+def warn_landmarks(model: Any, features: FeatureMap) -> None:
+    """Say that the kernel is none, if its values among the landmarks have a negative eigenvalue."""
+    if features.mixing is None:
+        return
+    V = features.vectors
+    values = lambda: kernel_block(features.kernel, V[:SOME], V)[:, :SOME]  # noqa: E731
+    warn_indefinite(model, features.kernel, values, NO_NEGATIVE, "landmarks")
 
 
 def features_of(X: AnyArray, features: FeatureMap) -> AnyArray:

@@ -1,5 +1,6 @@
 """Kernels by the names and parameters of scikit-learn's `pairwise_kernels`."""
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +10,14 @@ from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from didact.kernels.foreign import checked_values
 from didact.kernels.radial import width_of_gamma
 
 PAIRWISE_NAMES = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
 
 
 class PairFunction(NamedTuple):
-    """scikit-learn's kernel of a name, or a user's function of two single rows, as a function of two sets of rows."""
+    """scikit-learn's kernel of a name, or a user's function, of two single rows or of two sets of rows."""
 
     metric: Any
     params: dict[str, Any]
@@ -23,13 +25,21 @@ class PairFunction(NamedTuple):
     def __call__(self, A: AnyArray, X: AnyArray) -> Array:
         """All values."""
         A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
-        try:
+        if not callable(self.metric):
             return self._values(A, X)
-        except (TypeError, ValueError):
-            shape = np.shape(self.metric(A[0], X[0], **self.params)) if callable(self.metric) else ()
-            if not shape:
-                raise
-        raise InputError(f"The kernel function returned shape {shape} for two rows: it has to return a number.")
+        try:
+            shape = np.shape(self.metric(A[0], X[0], **self.params))
+        except (IndexError, TypeError, ValueError):  # a function of two sets of rows
+            return np.asarray(checked_values(self.metric(A, X, **self.params), A.shape[0], X.shape[0]))
+        if prod(shape) == 1:
+            return self._values(A, X)
+        found = np.asarray(self.metric(A, X, **self.params))
+        if found.shape == (A.shape[0], X.shape[0]):
+            return np.asarray(checked_values(found, *found.shape))
+        raise InputError(
+            f"The kernel function returned shape {shape} for two rows: it has to return a number, or a matrix for two "
+            "sets of rows."
+        )
 
     def _values(self, A: AnyArray, X: AnyArray) -> Array:
         if A.dtype.kind == "U":
