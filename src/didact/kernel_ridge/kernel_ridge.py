@@ -219,7 +219,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             alpha = penalties(self.alpha, Y.shape[1])
             coef = to_numpy(solve(K, _like(Y, K), _like(np.sqrt(w), K), alpha))
             self.alpha_ = float(alpha[0]) if alpha.size == 1 else alpha
-        return coef, to_numpy(X) if is_tensor(X) else X.copy()  # the user may use the memory again
+        if is_tensor(X):
+            return coef, to_numpy(X)
+        return coef, X if self.kernel_ == "precomputed" else X.copy()  # the user may use the memory of rows again
 
     def _approximate(self, rows: Rows) -> tuple[Array, Any]:
         """Coefficients of landmarks or cosines, and these."""

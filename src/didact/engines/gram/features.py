@@ -30,7 +30,7 @@ from didact.core.rows.memory import memory_limit, require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import GivenColumns
 from didact.engines.gram.rows import gram_of, kernel_block, tiled
-from didact.engines.gram.systems import SOME, warn_indefinite
+from didact.engines.gram.systems import BELOW_ZERO, say_indefinite
 from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
 from didact.kernels.algebra import Scaled
@@ -40,7 +40,6 @@ SPAN = 1e-12  # of the largest eigenvalue of the landmarks' matrix: smaller ones
 HELD = 1 << 28  # bytes of features that learning row by row keeps; beyond, it computes those of each step
 HELD_SHARE = 0.125  # of the memory: features that are kept for all rows; beyond, each pass computes them anew
 POOL = 20  # rows for each landmark among which far ones are looked for
-NO_NEGATIVE = "features leave out its negative part"
 LANDMARKS = ("uniform", "kmeans++")
 
 
@@ -68,6 +67,7 @@ class FeatureMap(NamedTuple):
     vectors: Any
     mixing: Any = None
     numbers: Any = None
+    least: float = 0.0  # eigenvalue of the kernel among the vectors, as a share of the largest
 
     @property
     def size(self) -> int:
@@ -111,7 +111,8 @@ def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> 
     values, Q = linalg.eigh((K + K.T) / 2, check_finite=False)
     kept = values > SPAN * len(K) * abs(values).max(initial=0.0)
     roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=kept)
-    return FeatureMap(kernel, landmarks, (Q * roots) @ Q.T, numbers)
+    least = float(values[0] / max(abs(values).max(), np.finfo(float).tiny))
+    return FeatureMap(kernel, landmarks, (Q * roots) @ Q.T, numbers, least)
 
 
 def fourier(kernel: Any, p: int, m: int, rng: np.random.Generator) -> FeatureMap:
@@ -227,11 +228,8 @@ def chosen_map(approximation: Any, kernel: Any, rows: Rows, m: int, seed: Any) -
 
 def warn_landmarks(model: Any, features: FeatureMap) -> None:
     """Say that the kernel is none, if its values among the landmarks have a negative eigenvalue."""
-    if features.mixing is None:
-        return
-    V = features.vectors
-    values = lambda: kernel_block(features.kernel, V[:SOME], V)[:, :SOME]  # noqa: E731
-    warn_indefinite(model, features.kernel, values, NO_NEGATIVE, "landmarks")
+    if features.least < -BELOW_ZERO:
+        say_indefinite(model, "landmarks", "features leave out its negative part")
 
 
 def features_of(X: AnyArray, features: FeatureMap) -> AnyArray:

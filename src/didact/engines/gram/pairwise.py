@@ -1,6 +1,5 @@
 """Kernels by the names and parameters of scikit-learn's `pairwise_kernels`."""
 
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,21 +24,26 @@ class PairFunction(NamedTuple):
     def __call__(self, A: AnyArray, X: AnyArray) -> Array:
         """All values."""
         A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
-        if not callable(self.metric):
-            return self._values(A, X)
         try:
-            shape = np.shape(self.metric(A[0], X[0], **self.params))
-        except (IndexError, TypeError, ValueError):  # a function of two sets of rows
-            return np.asarray(checked_values(self.metric(A, X, **self.params), A.shape[0], X.shape[0]))
-        if prod(shape) == 1:
             return self._values(A, X)
-        found = np.asarray(self.metric(A, X, **self.params))
-        if found.shape == (A.shape[0], X.shape[0]):
-            return np.asarray(checked_values(found, *found.shape))
-        raise InputError(
-            f"The kernel function returned shape {shape} for two rows: it has to return a number, or a matrix for two "
-            "sets of rows."
-        )
+        except (IndexError, TypeError, ValueError) as error:
+            if not callable(self.metric):
+                raise
+            found = self._of_sets(A, X, error)
+        n, m = A.shape[0], X.shape[0]
+        if np.shape(found) != (n, m):
+            raise InputError(
+                f"The kernel function returned shape {np.shape(found)} for {n} and {m} rows: it has to return a number "
+                f"for two rows, or a matrix ({n}, {m}) for two sets of rows."
+            )
+        return np.asarray(checked_values(found, n, m))
+
+    def _of_sets(self, A: AnyArray, X: AnyArray, error: Exception) -> Any:
+        """What a function returns that is none of two single rows."""
+        try:
+            return self.metric(A, X, **self.params)
+        except Exception:
+            raise error from None
 
     def _values(self, A: AnyArray, X: AnyArray) -> Array:
         if A.dtype.kind == "U":

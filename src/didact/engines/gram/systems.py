@@ -26,7 +26,6 @@ from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
 INFINITE_KERNEL = "The kernel gave NaN or infinity: check the kernel function and the scale of X."
 SOME = 200  # rows on which a kernel is looked at
 BELOW_ZERO = 1e-6  # of the largest value: what rounding may do to eigenvalues, and to symmetry
-NOT_CONVEX = "the problem is not convex and what was found need not be the best"
 NO_GRAM = "approximation='nystroem' needs none of this size"
 
 
@@ -118,12 +117,15 @@ def product_with(K: AnyArray) -> Callable[[Array], Array]:
     return lambda V: to_numpy(K @ namespace(K).asarray(V, dtype=K.dtype, device=K.device)).astype(np.float64)
 
 
-def warn_indefinite(
-    model: Any, kernel: Any, values: Callable[[], AnyArray], so: str = NOT_CONVEX, where: str = "fitted rows"
-) -> None:
+def warn_indefinite(model: Any, kernel: Any, values: Callable[[], AnyArray]) -> None:
     """Say that the kernel is none, if its values (n, n) have a negative eigenvalue on the first rows."""
     if isinstance(kernel, (RBF, Linear)) or is_positive_semidefinite(to_numpy(values()[:SOME, :SOME]), tol=BELOW_ZERO):
         return
+    say_indefinite(model, "fitted rows", "the problem is not convex and what was found need not be the best")
+
+
+def say_indefinite(model: Any, where: str, so: str) -> None:
+    """Warn that the kernel is none on some rows, and of what comes of it."""
     warnings.warn(
         f"{type(model).__name__}: the kernel is not positive semidefinite on the {where}, so that {so}: take another "
         "kernel, or other parameters of it.",
