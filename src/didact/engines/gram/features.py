@@ -112,7 +112,7 @@ def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> 
     kept = values > SPAN * len(K) * abs(values).max(initial=0.0)
     roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=kept)
     least = float(values[0] / max(abs(values).max(), np.finfo(float).tiny))
-    return FeatureMap(kernel, landmarks, (Q * roots) @ Q.T, numbers, least)
+    return FeatureMap(kernel=kernel, vectors=landmarks, mixing=(Q * roots) @ Q.T, numbers=numbers, least=least)
 
 
 def fourier(kernel: Any, p: int, m: int, rng: np.random.Generator) -> FeatureMap:
