@@ -1,5 +1,7 @@
 """Gaussian process regression: conditional distributions, gradients, scikit-learn, means, inducing points, limits."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -261,6 +263,17 @@ def test_a_few_points_learn_a_smooth_function_of_many_rows():
 
 
 # Kinds of input, and bad input
+
+
+def test_a_process_that_is_switched_off_is_said():
+    """Five points near each other carry no function of three columns from widths of 1: all becomes noise."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    y = 2 * rows[:, 0] + np.sin(rows[:, 1])
+    with pytest.warns(ConvergenceWarning, match="nearly all is noise"):
+        GaussianProcessRegressor(1.0 * RBF() + White(0.1), inducing=rows[:5] * 1e-3).fit(rows, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianProcessRegressor(1.0 * RBF() + White(0.1), inducing=20, random_state=0).fit(rows, y)
 
 
 def test_tensors_and_sparse_rows_give_the_answer_of_arrays():

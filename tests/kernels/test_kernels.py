@@ -174,6 +174,14 @@ def test_far_from_the_origin_distances_keep_their_digits():
     np.testing.assert_allclose(RBF()(X + 1e6), RBF()(X), rtol=1e-8)
 
 
+@pytest.mark.parametrize("two", [2, 2.0, np.float64(2.0), np.float32(2.0), np.array(2.0), np.int64(2)])
+def test_numbers_of_any_kind_multiply_and_are_added(two):
+    for found in (two * RBF(), RBF() * two):
+        assert found == 2.0 * RBF()
+    for found in (two + RBF(), RBF() + two):
+        np.testing.assert_allclose(found(X), RBF()(X) + 2.0)
+
+
 def test_fixed_parameters_are_not_searched():
     kernel = Fixed(RBF(2.0)) * 3.0
     np.testing.assert_allclose(kernel.theta, np.log([3.0]))

@@ -100,6 +100,16 @@ def refuse_extreme(X: Any, names: Sequence[str] | None) -> None:
         )
 
 
+def refuse_large(X: Any, names: Sequence[str] | None = None) -> None:
+    """Refuse an array of rows whose squared distances would overflow, by column."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.size):
+        return
+    largest = float(np.abs(X).max())
+    with np.errstate(over="ignore"):
+        if np.isfinite(largest) and not np.isfinite(np.float64(largest) ** 2 * 4.0 * X.shape[1]):
+            refuse_extreme(X, names)
+
+
 def listed(where: Any, names: Sequence[str] | None) -> str:
     """A list of columns for a message: their names, or their positions if they have none."""
     where = np.unique(where)

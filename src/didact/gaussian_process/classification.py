@@ -36,7 +36,7 @@ from didact.gaussian_process.latents import (
     posterior_at,
     problem_of,
 )
-from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
+from didact.gaussian_process.searched import Found, Searched, complain, maximise, refuse_matrix, searched
 from didact.gaussian_process.softmax import softmax_problem
 from didact.gaussian_process.things import read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF
@@ -115,6 +115,10 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         one_of("one_vs_rest", "one_vs_one", "softmax"),
         "Whether each class is told apart from the rest or from each other one, or all jointly.",
     )
+
+    def _validate_params(self) -> None:
+        refuse_matrix(self.kernel)
+        super()._validate_params()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianProcessClassifier":
         """Find the kernel's parameters and the modes."""

@@ -54,7 +54,7 @@ from didact.gaussian_process.posterior import (
     of_evidence,
     prior,
 )
-from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
+from didact.gaussian_process.searched import Found, Searched, complain, maximise, refuse_matrix, searched
 from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals
 from didact.gaussian_process.things import column_sums, of_targets, read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF, White
@@ -147,6 +147,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     def _keeps_rows(self) -> bool:
         return self.inducing is None
 
+    def _validate_params(self) -> None:
+        refuse_matrix(self.kernel)
+        super()._validate_params()
+
     def fit(self, X: Any, y: Any = None) -> "GaussianProcessRegressor":
         """Find the kernel's parameters, and condition on the rows."""
         search = searched(default_kernel(self.kernel))
@@ -164,9 +168,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _read(self, X: Any, y: Any, kernel: Kernel) -> Rows:
         """The rows, less the mean function, with the noise of each beside them."""
-        if self.inducing is not None and not kernel.in_blocks():
+        vectors = takes_rows(kernel, X)
+        if self.inducing is not None and not (vectors and kernel.in_blocks()):
             raise ParameterError("Inducing points need a kernel of vectors whose gradient is known for any block.")
-        rows = self._rows(X, y, target="outputs") if takes_rows(kernel, X) else things(self, X, y, target="outputs")
+        rows = self._rows(X, y, target="outputs") if vectors else things(self, X, y, target="outputs")
         refuse_overflow(rows)
         if self.n_targets is not None and rows.n_targets != self.n_targets:
             raise ParameterError(

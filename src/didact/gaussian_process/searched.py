@@ -22,6 +22,11 @@ from didact.kernels.foreign import Foreign, Function, PeriodicDistance
 BOUNDS = 1e-5, 1e5  # scikit-learn's, for parameters of our own kernels
 EDGE = 1e-2  # relative distance, on the logarithmic scale, from which on a parameter is said to lie at a bound
 
+NO_MATRIX = (
+    "A Gaussian process needs the values among new rows too, which kernel='precomputed' does not have: give it "
+    "didact.kernels.Tabulated(G), with the matrix of all rows, and their numbers as X."
+)
+
 Objective = Callable[[Array], tuple[float, Array]]
 Stop = Callable[[int, float, Any], bool]
 
@@ -72,6 +77,12 @@ class Searched(NamedTuple):
     def shown(self) -> Any:
         """The kernel in the form in which the user gave it."""
         return self.kernel if self.source is None else self.source
+
+
+def refuse_matrix(kernel: Any) -> None:
+    """Say what to use in the place of a precomputed matrix."""
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ParameterError(NO_MATRIX)
 
 
 def searched(kernel: Any) -> Searched:
@@ -230,9 +241,22 @@ def at_bounds(search: Searched) -> list[str]:
     return said
 
 
+def switched_off(kernel: Kernel) -> bool:
+    """Whether a kernel of ours, or a term of a sum, has ended with the least amplitude."""
+    if isinstance(kernel, ours.Sum):
+        return switched_off(kernel.left) or switched_off(kernel.right)
+    return isinstance(kernel, ours.Scaled) and kernel.factor <= BOUNDS[0] * (1.0 + EDGE)
+
+
 def complain(model: Any, search: Searched, complaint: str | None) -> None:
     """Warn of an optimizer that failed, and of parameters at their bounds."""
     if complaint is not None:
         warn_convergence(model, f"lbfgs failed to converge: {complaint}. Scale X and y, or give the kernel bounds.")
+    if search.source is None and switched_off(search.kernel):
+        warn_convergence(
+            model,
+            f"the evidence is largest at an amplitude of {BOUNDS[0]:g}, the least one: nearly all is noise. If that is "
+            "not so, start from other widths, or use n_restarts_optimizer.",
+        )
     for sentence in at_bounds(search):
         warn_convergence(model, sentence)

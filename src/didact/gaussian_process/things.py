@@ -5,14 +5,18 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_large
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.gram.rows import reads_strings
+from didact.kernels.foreign import Function
 from didact.parts.statistics.moments import Moments, Sums, moments
 
 
 def takes_rows(kernel: Any, X: Any) -> bool:
     """Whether X is read as rows of numbers: for a kernel of vectors, or if it is a table of numbers."""
+    if isinstance(kernel, Function) and reads_strings(kernel.function, X):
+        return False
     return bool(kernel.takes_vectors() or (getattr(X, "ndim", 0) == 2 and getattr(X.dtype, "kind", "f") in "fiub"))
 
 
@@ -35,12 +39,8 @@ def things(model: Any, X: Any, *columns: Any, **how: Any) -> Rows:
 
 def refuse_overflow(rows: Rows) -> None:
     """Refuse rows in memory whose squared distances would overflow, by column."""
-    X = rows.memory.X if rows.memory and rows.dtype != object else None
-    if isinstance(X, np.ndarray) and X.size:
-        with np.errstate(over="ignore"):
-            largest = float(np.abs(X).max())
-            if np.isfinite(largest) and not np.isfinite(np.float64(largest) ** 2 * 4.0 * X.shape[1]):
-                refuse_extreme(X, rows.names)
+    if rows.memory and rows.dtype != object:
+        refuse_large(rows.memory.X, rows.names)
 
 
 def of_targets(block: Block) -> Moments:

@@ -18,8 +18,10 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
-from didact.engines.gram.features import LANDMARKS, FeatureMap, features_of, landmark_map
+from didact.core.rows import Rows
+from didact.engines.gram.features import LANDMARKS, FeatureMap, features_of, landmark_map, warn_landmarks
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, GivenColumns, pairwise_kernel
+from didact.engines.gram.rows import rows_or_strings
 
 
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -60,7 +62,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     kernel: Any = param(
         "rbf",
         [one_of(*PAIRWISE_NAMES), is_callable],
-        "A name, any kernel of didact.kernels, a function, or 'precomputed': X then has values with the fitted rows.",
+        "A name, any kernel of didact.kernels, a function of two rows or of two sets of rows, or 'precomputed': X then "
+        "has values with the fitted rows.",
     )
     gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p, and 1 for 'chi2'.")
     coef0: Any = param(None, [Real, none], "The constant of polynomial and sigmoid kernels; None: 1.")
@@ -77,6 +80,10 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         attr("kernel_", "kernel or callable", "The kernel."),
     ]
 
+    def _rows(self, X: Any, *columns: Any, **how: Any) -> Rows:
+        read = rows_or_strings if callable(self.kernel) else Estimator._rows
+        return read(self, X, *columns, **how)
+
     def fit(self, X: Any, y: Any = None) -> "Nystroem":
         """Draw landmarks from the rows."""
         rows = self._rows(X, target="none")
@@ -90,6 +97,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             degree, coef0 = 3 if self.degree is None else self.degree, 1.0 if self.coef0 is None else self.coef0
             kernel = pairwise_kernel(self.kernel, self.gamma, degree, coef0, self.kernel_params, rows.n_features)
             found = landmark_map(kernel, rows, self.n_components, self.random_state, self.landmarks)
+        warn_landmarks(self, found)
         self.kernel_, self.components_, self.component_indices_ = kernel, found.vectors, found.numbers
         self.normalization_ = found.mixing.astype(float_type(rows))
         return self

@@ -28,10 +28,16 @@ from didact.core.parameters import array_like, at_least, attr, is_callable, none
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.features import approximation_param, chosen_map, feature_rows, n_components_param
+from didact.engines.gram.features import (
+    approximation_param,
+    chosen_map,
+    feature_rows,
+    n_components_param,
+    warn_landmarks,
+)
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import images, is_text, rows_or_strings
-from didact.engines.gram.systems import own_gram, warn_indefinite
+from didact.engines.gram.systems import own_gram, require_gram, warn_indefinite
 from didact.parts.statistics.moments import Moments, Sums, moments
 
 TINY = 1e-300
@@ -170,7 +176,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     kernel: Any = param(
         "linear",
         [one_of(*PAIRWISE_NAMES), is_callable],
-        "A name of scikit-learn, any kernel of didact.kernels, or a function of two rows.",
+        "A name of scikit-learn, any kernel of didact.kernels, or a function of two rows or of two sets of rows.",
     )
     gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p.")
     degree: float = param(3, at_least(0), "Degree of the polynomial kernel.")
@@ -213,11 +219,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             alpha = penalties(self.alpha, Y.shape[1])
             coef = to_numpy(solve(K, _like(Y, K), _like(np.sqrt(w), K), alpha))
             self.alpha_ = float(alpha[0]) if alpha.size == 1 else alpha
-        return coef, to_numpy(X) if is_tensor(X) else X
+        if is_tensor(X):
+            return coef, to_numpy(X)
+        return coef, X if self.kernel_ == "precomputed" else X.copy()  # the user may use the memory of rows again
 
     def _approximate(self, rows: Rows) -> tuple[Array, Any]:
         """Coefficients of landmarks or cosines, and these."""
         features = chosen_map(self.approximation, self.kernel_, rows, self.n_components, self.random_state)
+        warn_landmarks(self, features)
         mapped = feature_rows(rows, features)
         S = mapped.reduce(moments).about_zero()
         if self.alphas is not None:
@@ -231,8 +240,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     def _gram(self, X: AnyArray) -> AnyArray:
         """The Gram matrix of the fitted rows."""
         if self.kernel_ == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise InputError(f"A precomputed kernel is square; X has shape {tuple(X.shape)}.")
+            require_gram(X)
             return as_dense(X)
         return own_gram(self.kernel_, X)
 

@@ -6,6 +6,7 @@ from didact.kernels.cosines import Cosines
 from didact.kernels.products import Constant, Linear, Polynomial, Sigmoid, White, Wiener
 from didact.kernels.radial import RBF, Laplacian, Matern, Periodic, RationalQuadratic
 from didact.kernels.strings import StringSpectrum, StringSubsequence, WordOverlap
+from didact.kernels.tabulated import Tabulated
 
 __all__ = [
     "RBF",
@@ -26,6 +27,7 @@ __all__ = [
     "StringSpectrum",
     "StringSubsequence",
     "Sum",
+    "Tabulated",
     "Warped",
     "White",
     "Wiener",

@@ -33,6 +33,7 @@ class Kernel(Noun):
     """
 
     __slots__ = ()
+    __array_ufunc__ = None  # a number of NumPy times a kernel is a kernel, not an array of its fields
 
     def __call__(self, X: Any, Z: Any = None) -> Any:
         """The Gram matrix k(x_i, z_j) of the rows of X and Z, or of X with itself."""

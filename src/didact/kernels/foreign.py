@@ -91,6 +91,21 @@ class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float),
         return [outer * xp.sin(turns) ** 2, outer * turns * xp.sin(turns) * xp.cos(turns)]
 
 
+def checked_values(found: Any, rows: int, others: int) -> AnyArray:
+    """What a function of the user's returned: a real number for each of rows × others pairs, else an error."""
+    found = found if is_tensor(found) else np.asarray(as_dense(found))
+    if tuple(found.shape) != (rows, others):
+        raise InputError(
+            f"The kernel function returned shape {tuple(found.shape)} for {rows} and {others} rows: it has to return "
+            f"({rows}, {others})."
+        )
+    if is_tensor(found):
+        return found
+    if found.dtype.kind not in "fiub":
+        raise InputError(f"The kernel function returned values of type {found.dtype}: a kernel has real values.")
+    return found.astype(np.float64, copy=False)
+
+
 class Function(Kernel, NamedTuple("Function", [("function", Any)])):
     """A function k(X, Z) of two sets of rows that returns all values; it has no parameters to search."""
 
@@ -99,13 +114,7 @@ class Function(Kernel, NamedTuple("Function", [("function", Any)])):
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """The values of the function, checked."""
         Z = X if Z is None else Z
-        found = self.function(X, Z)
-        found = found if is_tensor(found) else np.asarray(found, np.float64)
-        if tuple(found.shape) != (len(X), len(Z)):
-            raise InputError(
-                f"The kernel function returned shape {tuple(found.shape)} for {len(X)} and {len(Z)} rows: it has to "
-                f"return ({len(X)}, {len(Z)})."
-            )
+        found = checked_values(self.function(X, Z), len(X), len(Z))
         if not np.isfinite(float(found.sum())):
             raise InputError("The kernel function returned NaN or infinity: check it, and the scale of X.")
         return found if is_tensor(found) else like(found, X)

@@ -7,11 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError
-from didact.core.threads import parallel_map, thread_count
+from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.kernels.base import Kernel
 from didact.kernels.string_loops import subsequence_rows
 from didact.parts.noun import Plain, require
+
+PIECES = 1024  # of a Gram matrix, one string each if there are fewer: an interruption waits for the end of a piece
 
 
 def as_strings(X: Any) -> list[str]:
@@ -85,7 +87,7 @@ class StringSubsequence(
         codes, starts = encoded(X)
         others, other_starts = (codes, starts) if Z is None else encoded(Z)
         K = np.zeros((len(X), len(other_starts) - 1))
-        edges = np.linspace(0, len(X), min(len(X), 8 * thread_count()) + 1).astype(int)
+        edges = np.linspace(0, len(X), min(len(X), PIECES) + 1).astype(int)
 
         def piece(k: int) -> None:
             subsequence_rows(

@@ -44,6 +44,12 @@ def one_target(block: Block, k: int) -> Block:
     return block._replace(y=block.y[:, k])
 
 
+def refuse_hard(model: Any) -> None:
+    """Rounded losses have no limit of an infinite price."""
+    if not np.isfinite(model.C):
+        raise ParameterError("A hard margin (C=inf) needs the exact kernel: use a finite C, or approximation=None.")
+
+
 def fit_classes(model: Any, rows: Rows, X: Any, y: Any) -> Any:
     """Separate the classes by hyperplanes in the features; sets what `SVC.fit` sets."""
     if model.probability is True:
@@ -51,8 +57,7 @@ def fit_classes(model: Any, rows: Rows, X: Any, y: Any) -> Any:
             "probability=True needs the exact machine: wrap the model in CalibratedClassifierCV, or use "
             "approximation=None."
         )
-    if not np.isfinite(model.C):
-        raise ParameterError("A hard margin (C=inf) needs the exact kernel: use a finite C, or approximation=None.")
+    refuse_hard(model)
     rows, weights, factors = class_rows(model, rows)
     number = len(weights)
     model.class_weight_ = np.ones(number) if factors is None else factors
@@ -83,6 +88,7 @@ def fit_classes(model: Any, rows: Rows, X: Any, y: Any) -> Any:
 
 def fit_targets(model: Any, rows: Rows, X: Any, y: Any) -> Any:
     """Fit each target with the ε-insensitive loss on the features; sets what `SVR.fit` sets."""
+    refuse_hard(model)
     weight, first, second = rows.reduce(target_sums_of).parts
     means = first / weight
     units = np.sqrt(np.maximum(second / weight - means**2, 0.0))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, rows_at, to_numpy
-from didact.core.errors import InputError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, above_or_infinite, at_least, attr, is_bool, is_callable, one_of, param, whole
@@ -17,13 +16,14 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, kernel_diagonal, rows_or_strings
 from didact.engines.gram.smo import Search, Solved
-from didact.engines.gram.systems import BELOW_ZERO, SOME, warn_indefinite
+from didact.engines.gram.systems import SOME, square_kernel, warn_indefinite
 from didact.kernels import Kernel, Linear
 from didact.kernels.radial import spread_of_rows
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x); where it is reached,
 HARDEST = 1e15  # beyond it distances of classes are smaller than rounding errors of k
+LEAST = 1e-280  # of such a mean: α in its units stays finite
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -133,7 +133,6 @@ class _KernelMachine(Estimator):
             X = X.astype(np.float64, copy=False)
         if self.kernel == "precomputed":
             X = square_kernel(X)
-            refuse_asymmetric(X)
             self.kernel_ = "precomputed"
             self._gamma = 1.0
             return X, y, w, GivenGram(X)
@@ -199,29 +198,7 @@ def typical_value(kernel: Any, X: AnyArray) -> float:
     """The mean of k(x, x), in which α is measured."""
     own = isinstance(kernel, (GivenGram, Kernel))
     values = kernel_diagonal(kernel, X if own else X[:SOME])
-    return max(float(np.abs(values).mean()), np.finfo(float).tiny)
-
-
-def square_kernel(X: AnyArray) -> Array:
-    """A Gram matrix of the fitted rows as an array, once it is square."""
-    if X.shape[0] != X.shape[1]:
-        raise InputError(
-            f"X should be a square kernel matrix: it has {X.shape[0]} rows and {X.shape[1]} columns. A precomputed "
-            "kernel needs a value for every pair of fitted rows."
-        )
-    return np.asarray(to_numpy(as_dense(X)), np.float64)
-
-
-def refuse_asymmetric(K: Array) -> None:
-    """Refuse a kernel matrix that differs from its transpose by more than rounding."""
-    for a in range(0, len(K), SOME):
-        difference = np.abs(K[a : a + SOME] - K[:, a : a + SOME].T)
-        if difference.max(initial=0.0) > BELOW_ZERO * np.abs(K[a : a + SOME]).max():
-            i, j = np.unravel_index(difference.argmax(), difference.shape)
-            raise InputError(
-                f"The kernel matrix X is not symmetric: X[{a + i}, {j}] is {K[a + i, j]:g}, and X[{j}, {a + i}] is "
-                f"{K[j, a + i]:g}. Both are the kernel of the same two rows."
-            )
+    return max(float(np.abs(values).mean()), LEAST)
 
 
 def values_at(X: AnyArray, kernel: Any, support: Array, vectors: Any, coef: Array, constant: Any) -> AnyArray:

@@ -12,11 +12,11 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.gather import stacked
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param
+from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param, warn_landmarks
 from didact.engines.gram.online import FeatureSpace, FunctionSpace, TableSpace, row_space
 from didact.engines.gram.rows import is_text, rows_or_strings
 from didact.engines.gram.spread import scale_gamma
-from didact.engines.gram.systems import SOME, own_gram, warn_indefinite
+from didact.engines.gram.systems import SOME, own_gram, square_kernel, warn_indefinite
 from didact.engines.linear.scores import labels_of_scores
 from didact.kernels import Linear
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
@@ -26,7 +26,6 @@ from didact.svm.base import (
     degree_param,
     gamma_param,
     kernel_param,
-    square_kernel,
     values_at,
 )
 
@@ -36,7 +35,9 @@ def features_for(model: Any, rows: Rows) -> FeatureMap:
     if is_precomputed(model.kernel):
         raise ParameterError("A precomputed kernel cannot be approximated: use approximation=None.")
     kernel = kernel_for(model, rows)
-    return chosen_map(model.approximation, kernel, rows, int(model.n_components), model.random_state)
+    features = chosen_map(model.approximation, kernel, rows, int(model.n_components), model.random_state)
+    warn_landmarks(model, features)
+    return features
 
 
 def kernel_for(model: Any, rows: Rows) -> Any:

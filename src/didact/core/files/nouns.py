@@ -48,6 +48,7 @@ PLACES = {
     "naive_bayes/plan": "didact.naive_bayes.mixed.Plan",
     "naive_bayes/mixed": "didact.naive_bayes.mixed.MixedStats",
     "naive_bayes/counts": "didact.parts.statistics.counts.Counts",
+    "gram/pairs": "didact.engines.gram.pairwise.PairFunction",
     "process/mean": "didact.gaussian_process.posterior.Mean",
     "process/latent": "didact.gaussian_process.latents.Latent",
     "process/softmax": "didact.gaussian_process.softmax.SoftmaxLatent",

@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, local, rows_at, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.overflow import refuse_large
 from didact.core.parameters import has, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
@@ -29,6 +30,7 @@ from didact.core.rows.memory import memory_limit, require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import GivenColumns
 from didact.engines.gram.rows import gram_of, kernel_block, tiled
+from didact.engines.gram.systems import BELOW_ZERO, say_indefinite
 from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
 from didact.kernels.algebra import Scaled
@@ -65,6 +67,7 @@ class FeatureMap(NamedTuple):
     vectors: Any
     mixing: Any = None
     numbers: Any = None
+    least: float = 0.0  # eigenvalue of the kernel among the vectors, as a share of the largest
 
     @property
     def size(self) -> int:
@@ -100,13 +103,16 @@ class Transformed(NamedTuple):
 
 def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> FeatureMap:
     """Features from landmarks, with the symmetric root of the (pseudo-)inverse of their matrix."""
+    if isinstance(kernel, Kernel):
+        refuse_large(landmarks)
     K = to_numpy(gram_of(kernel, landmarks, landmarks)).astype(np.float64)
     if not np.isfinite(K).all():
         raise InputError("The kernel gave NaN or infinity for landmarks: check the kernel and the scale of X.")
     values, Q = linalg.eigh((K + K.T) / 2, check_finite=False)
     kept = values > SPAN * len(K) * abs(values).max(initial=0.0)
     roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=kept)
-    return FeatureMap(kernel, landmarks, (Q * roots) @ Q.T, numbers)
+    least = float(values[0] / max(abs(values).max(), np.finfo(float).tiny))
+    return FeatureMap(kernel=kernel, vectors=landmarks, mixing=(Q * roots) @ Q.T, numbers=numbers, least=least)
 
 
 def fourier(kernel: Any, p: int, m: int, rng: np.random.Generator) -> FeatureMap:
@@ -218,6 +224,12 @@ def chosen_map(approximation: Any, kernel: Any, rows: Rows, m: int, seed: Any) -
         found: FeatureMap = fitted.feature_map()
         return found
     return FeatureMap(Transformed(fitted), np.zeros((fitted.transform(X[:1]).shape[1], 1)))
+
+
+def warn_landmarks(model: Any, features: FeatureMap) -> None:
+    """Say that the kernel is none, if its values among the landmarks have a negative eigenvalue."""
+    if features.least < -BELOW_ZERO:
+        say_indefinite(model, "landmarks", "features leave out its negative part")
 
 
 def features_of(X: AnyArray, features: FeatureMap) -> AnyArray:

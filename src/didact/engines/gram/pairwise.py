@@ -9,13 +9,14 @@ from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from didact.kernels.foreign import checked_values
 from didact.kernels.radial import width_of_gamma
 
 PAIRWISE_NAMES = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
 
 
 class PairFunction(NamedTuple):
-    """scikit-learn's kernel of a name, or a user's function of two single rows, as a function of two sets of rows."""
+    """scikit-learn's kernel of a name, or a user's function, of two single rows or of two sets of rows."""
 
     metric: Any
     params: dict[str, Any]
@@ -25,11 +26,24 @@ class PairFunction(NamedTuple):
         A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
         try:
             return self._values(A, X)
-        except (TypeError, ValueError):
-            shape = np.shape(self.metric(A[0], X[0], **self.params)) if callable(self.metric) else ()
-            if not shape:
+        except (IndexError, TypeError, ValueError) as error:
+            if not callable(self.metric):
                 raise
-        raise InputError(f"The kernel function returned shape {shape} for two rows: it has to return a number.")
+            found = self._of_sets(A, X, error)
+        n, m = A.shape[0], X.shape[0]
+        if np.shape(found) != (n, m):
+            raise InputError(
+                f"The kernel function returned shape {np.shape(found)} for {n} and {m} rows: it has to return a number "
+                f"for two rows, or a matrix ({n}, {m}) for two sets of rows."
+            )
+        return np.asarray(checked_values(found, n, m))
+
+    def _of_sets(self, A: AnyArray, X: AnyArray, error: Exception) -> Any:
+        """What a function returns that is none of two single rows."""
+        try:
+            return self.metric(A, X, **self.params)
+        except Exception:
+            raise error from None
 
     def _values(self, A: AnyArray, X: AnyArray) -> Array:
         if A.dtype.kind == "U":

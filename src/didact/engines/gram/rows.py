@@ -20,6 +20,7 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
 from didact.engines.gram.tuning import DENSE_ENTRIES, GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS
 from didact.kernels.base import Kernel
+from didact.kernels.foreign import checked_values
 from didact.kernels.gaussian_loops import gaussian_sums
 from didact.kernels.radial import RBF, in_widths
 from didact.kernels.strings import as_strings
@@ -61,16 +62,7 @@ def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """k(a_i, x_j) of two sets of rows; a function of the user's is checked."""
     if isinstance(kernel, Kernel):
         return kernel.gram(A, X)
-    found = kernel(*(M[:, 0] if is_text(M) else M for M in (A, X)))
-    if is_sparse(found):
-        found = found.toarray()
-    found = found if is_tensor(found) else np.asarray(found, np.float64)
-    if found.shape != (A.shape[0], X.shape[0]):
-        raise InputError(
-            f"The kernel function returned shape {tuple(found.shape)} for {A.shape[0]} and {X.shape[0]} rows: it has "
-            f"to return ({A.shape[0]}, {X.shape[0]})."
-        )
-    return found
+    return checked_values(kernel(*(M[:, 0] if is_text(M) else M for M in (A, X))), A.shape[0], X.shape[0])
 
 
 def not_finite(rows: Array) -> InputError:

@@ -275,7 +275,7 @@ class _WorkingSets:
             elif wants != LOOK_AGAIN:
                 status = ENDS[wants]
             elif time.monotonic() > self.how.deadline:
-                status = "iteration limit"
+                status = "time limit"
             else:
                 begun = self._go_on(begun)
         self.alpha[self.numbers] = self.variables.alpha

@@ -3,7 +3,7 @@
 import numpy as np
 
 from didact.core.backend import is_sparse, namespace, to_host, to_numpy
-from didact.core.overflow import refuse_overflow
+from didact.core.overflow import refuse_extreme, refuse_overflow
 from didact.core.rows import Block, Rows
 from didact.kernels.base import constant_like
 from didact.kernels.radial import spread_of_rows
@@ -31,10 +31,14 @@ def spread(rows: Rows) -> float:
 
 
 def scale_gamma(rows: Rows) -> float:
-    """γ = 1/(p · variance of X), and 1 if X is constant; columns whose squares overflow are refused."""
+    """γ = 1/(p · variance of X), and 1 if X is constant; columns whose squares overflow or vanish are refused."""
     with np.errstate(all="ignore"):
         variance = spread(rows)
     if not np.isfinite(to_numpy(variance)):
         rows.reduce(entry_sums, 0.0)  # names columns with NaN
     refuse_overflow(rows, variance)
-    return 1.0 / (rows.n_features * variance) if variance > 0 else 1.0
+    with np.errstate(all="ignore"):
+        gamma = float(1.0 / np.float64(rows.n_features * variance)) if variance > 0 else 1.0
+    if rows.memory and not (variance > 0 and np.isfinite(gamma)):
+        refuse_extreme(rows.memory.X, rows.names)
+    return gamma

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, users_level
+from didact.core.overflow import refuse_large
 from didact.core.rows.memory import finite_sum, refuse_square
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram_of
@@ -31,6 +32,8 @@ NO_GRAM = "approximation='nystroem' needs none of this size"
 def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
     """The Gram matrix of rows with themselves, also of what depends on being the same row, such as white noise."""
     refuse_square(X.shape[0], NO_GRAM, matrices=2)
+    if isinstance(kernel, Kernel):
+        refuse_large(X)
     K = gram_of(kernel, X, X)
     if isinstance(kernel, Kernel):
         index = range(X.shape[0])
@@ -39,6 +42,30 @@ def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
     if not finite_sum(K):
         raise InputError(INFINITE_KERNEL)
     return K
+
+
+def square_kernel(X: AnyArray) -> Array:
+    """A Gram matrix of the fitted rows as an array, once it is square and symmetric."""
+    require_gram(X)
+    return np.asarray(to_numpy(as_dense(X)), np.float64)
+
+
+def require_gram(X: AnyArray) -> None:
+    """Refuse a precomputed kernel that is not square, or differs from its transpose by more than rounding."""
+    if X.shape[0] != X.shape[1]:
+        raise InputError(
+            f"X should be a square kernel matrix: it has {X.shape[0]} rows and {X.shape[1]} columns. A precomputed "
+            "kernel needs a value for every pair of fitted rows."
+        )
+    K = to_numpy(as_dense(X))
+    for a in range(0, len(K), SOME):
+        difference = np.abs(K[a : a + SOME] - K[:, a : a + SOME].T)
+        if difference.max(initial=0.0) > BELOW_ZERO * np.abs(K[a : a + SOME]).max():
+            i, j = np.unravel_index(difference.argmax(), difference.shape)
+            raise InputError(
+                f"The kernel matrix X is not symmetric: X[{a + i}, {j}] is {K[a + i, j]:g}, and X[{j}, {a + i}] is "
+                f"{K[j, a + i]:g}. Both are the kernel of the same two rows."
+            )
 
 
 def factored(S: AnyArray, ridge: float) -> Callable[[Array], Array]:
@@ -94,8 +121,13 @@ def warn_indefinite(model: Any, kernel: Any, values: Callable[[], AnyArray]) -> 
     """Say that the kernel is none, if its values (n, n) have a negative eigenvalue on the first rows."""
     if isinstance(kernel, (RBF, Linear)) or is_positive_semidefinite(to_numpy(values()[:SOME, :SOME]), tol=BELOW_ZERO):
         return
+    say_indefinite(model, "fitted rows", "the problem is not convex and what was found need not be the best")
+
+
+def say_indefinite(model: Any, where: str, so: str) -> None:
+    """Warn that the kernel is none on some rows, and of what comes of it."""
     warnings.warn(
-        f"{type(model).__name__}: the kernel is not positive semidefinite on the fitted rows, so that the problem is "
-        "not convex and what was found need not be the best: take another kernel, or other parameters of it.",
+        f"{type(model).__name__}: the kernel is not positive semidefinite on the {where}, so that {so}: take another "
+        "kernel, or other parameters of it.",
         stacklevel=users_level(),
     )
