@@ -191,7 +191,8 @@ class SpectralClustering(ClusterMixin, Estimator):
         if isinstance(self.affinity, str) and self.affinity.endswith("nearest_neighbors"):
             return nearest_affinity(local(X), self.n_neighbors, is_precomputed(self.affinity))
         kernel = pairwise_kernel(self.affinity, self.gamma, self.degree, self.coef0, self.kernel_params, p)
-        return gram_of(kernel, X, X)
+        with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
+            return gram_of(kernel, X, X)
 
     def _labels(self, A: Any) -> Array:
         lanczos, draws = seed_sequence(self.random_state).spawn(2)

@@ -174,7 +174,8 @@ class SpectralEmbedding(Estimator):
             return X
         if self.affinity == "rbf":
             self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
-            return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)
+            with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
+                return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)
         if self.radius is not None:
             refuse_both(self)
             return ball_affinity(local(X), float(self.radius), is_precomputed(self.affinity))
