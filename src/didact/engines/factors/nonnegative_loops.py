@@ -121,7 +121,11 @@ def sparse_step(
     rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
 
     def loop(turn: Array) -> None:
-        rooms.lend(lambda *room: sparse_step_pass(turn, edges, *rows, G, l1, order, W, *room, grams, found))
+        rooms.lend(
+            lambda one, B, Z, V, spare: sparse_step_pass(
+                turn, edges, *rows, G, l1, order, W, one, B, Z, V, spare, grams, found
+            )
+        )
 
     share_pieces(len(found), loop)
     return float(found[:, 0].sum()), float(found[:, CROSS].sum()), grams.sum(axis=0)[:K, :K]

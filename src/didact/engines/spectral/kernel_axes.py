@@ -83,10 +83,11 @@ def kernel_axes(K: AnyArray, cases: Array | None, k: int, solver: str = "auto", 
     n = K.shape[0]
     shares = np.full(n, 1.0 / n) if cases is None else cases / cases.sum()
     p = like(shares, K)
-    means, across = p @ K, K @ p  # which a matrix that is not quite symmetric tells apart
-    K -= across[:, None]
-    K -= means
-    K += p @ across
+    with np.errstate(all="ignore"):
+        means, across = p @ K, K @ p  # which a matrix that is not quite symmetric tells apart
+        K -= across[:, None]
+        K -= means
+        K += p @ across
     if cases is not None:
         root = like(np.sqrt(cases), K)
         K *= root[:, None]
