@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 
 from didact.cluster import KMedoids, KModes
@@ -103,3 +104,16 @@ def test_modes_of_text():
     model = KModes(2, random_state=0).fit(frame)
     assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
     assert model.inertia_ == 1.0
+    words = frame.astype(str)
+    for X in (words, words.to_numpy(), words.to_numpy().tolist()):  # text needs no type of its own
+        again = KModes(2, random_state=0).fit(X)
+        np.testing.assert_array_equal(again.predict(X), model.labels_)
+        assert [list(values) for values in again.categories_.values] == [["blue", "red"], ["l", "m", "s"]]
+
+
+def test_more_clusters_than_distinct_rows():
+    X = np.repeat([[0, 1], [1, 0], [2, 2]], 5, axis=0)
+    with pytest.warns(ConvergenceWarning, match=r"only 3 distinct row\(s\), fewer than n_clusters=5"):
+        model = KModes(5, random_state=0).fit(X)
+    assert model.inertia_ == 0.0
+    KModes(3, random_state=0).fit(X)  # and nothing where there are enough

@@ -243,7 +243,7 @@ def test_a_decomposition_that_gives_up_is_done_by_another(monkeypatch):
         return quickest(M, **options)
 
     expected = S.top(2, np.ones(4))
-    monkeypatch.setattr("didact.decomposition.spread.linalg.eigh", eigh)
+    monkeypatch.setattr("didact.engines.spectral.eigen.linalg.eigh", eigh)
     found = S.top(2, np.ones(4))
     np.testing.assert_allclose(found[0], expected[0])
     np.testing.assert_allclose(np.abs(found[1]), np.abs(expected[1]), atol=1e-12)

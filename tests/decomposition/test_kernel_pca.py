@@ -100,3 +100,11 @@ def test_bad_input_gets_a_sentence():
         KernelPCA(kernel="precomputed", fit_inverse_transform=True).fit(X @ X.T)
     with pytest.raises(InputError, match="NaN"):
         KernelPCA().fit(np.where(X > 5, np.nan, X))
+
+
+def test_what_is_no_kernel_and_values_that_overflow_are_said_in_a_sentence():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.raises(ValueError, match=r"no kernel, or the rows are so far from 0 .* centre the columns"):
+        KernelPCA(kernel="precomputed").fit(-X @ X.T)
+    with pytest.raises(ValueError, match="NaN or infinity"):  # and no warning beside
+        KernelPCA(2).fit(X * 1e160)

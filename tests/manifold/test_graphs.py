@@ -308,6 +308,42 @@ def test_given_affinities():
         SpectralClustering().fit(ROLL[:3])
 
 
+def test_more_clusters_than_distinct_rows_are_said():
+    few = np.repeat(np.eye(3), 8, axis=0)
+    for X, kinds in (
+        (np.ones((30, 3)), 1),
+        (few, 3),
+        (sp.csr_array(few), 3),
+    ):  # equal eigenvalues, too: LAPACK gives up
+        with pytest.warns(UserWarning, match=rf"only {kinds} distinct row\(s\), fewer than n_clusters=8"):
+            labels = SpectralClustering(8, random_state=0).fit_predict(X)
+        assert labels.shape == (X.shape[0],)
+    SpectralClustering(3, random_state=0).fit(few)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_crowds_of_equal_eigenvalues(largest):
+    n = 30
+    A = (np.ones((n, n)) - np.eye(n)) / (n - 1) * (1 if largest else -1)
+    for k in range(1, n):
+        values, vectors = eigenpairs(A, k, largest=largest)
+        np.testing.assert_allclose(np.abs(values), np.r_[1.0, np.full(k - 1, 1 / (n - 1))], atol=1e-14)
+        np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-14)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-13)
+
+
+def test_spectral_neighbourhoods_by_radius():
+    ball = SpectralEmbedding(radius=6.0).fit(ROLL)
+    np.testing.assert_array_equal(ball.affinity_matrix_.toarray(), radius_neighbors_graph(ROLL, 6.0).toarray())
+    theirs = sklearn.manifold.SpectralEmbedding(affinity="precomputed", random_state=0)
+    theirs = theirs.fit_transform(radius_neighbors_graph(ROLL, 6.0))
+    np.testing.assert_allclose(turned(ball.embedding_, theirs), theirs, atol=1e-12)
+    given = SpectralEmbedding(affinity="precomputed_nearest_neighbors", radius=6.0).fit(squareform(pdist(ROLL)))
+    np.testing.assert_allclose(given.embedding_, ball.embedding_, atol=1e-12)
+    with pytest.raises(ValueError, match="Both n_neighbors and radius"):
+        SpectralEmbedding(n_neighbors=5, radius=1.0).fit(ROLL)
+
+
 def test_eigenpairs_beside_zero_are_told_apart():
     """Eigenvalues of a sparse matrix far below the usual shift, which has to be smaller for them."""
     values = np.r_[0.0, 1e-9, 2e-9, np.linspace(0.1, 1.0, 1497)]
@@ -319,7 +355,6 @@ def test_eigenpairs_beside_zero_are_told_apart():
 
 
 @pytest.mark.parametrize("huge", [1e160, 1e308])
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_values_beyond_squares_are_refused_in_a_sentence(huge):
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[0, 0], X[1, 1] = huge, -huge
@@ -329,3 +364,5 @@ def test_values_beyond_squares_are_refused_in_a_sentence(huge):
         SpectralClustering(2, random_state=0).fit(X)
     with pytest.raises(InputError, match="affinities hold NaN or infinity"):
         SpectralEmbedding(affinity="rbf", random_state=0).fit(X)
+    with pytest.raises(InputError, match=r"columns 0, 1, 2 has values up to .* overflow"):
+        LocallyLinearEmbedding().fit(huge * np.random.default_rng(0).uniform(0.5, 1.0, size=(60, 3)))

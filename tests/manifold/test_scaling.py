@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris, make_swiss_roll
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
+from didact.core.errors import InputError
 from didact.engines.spectral.stress import PairOrder, majorise, moves, smooth_stress
 from didact.manifold import MDS, ClassicalMDS, Isomap, ParametricEmbedding, smacof
 
@@ -231,3 +232,8 @@ def test_maps_refuse_what_makes_no_sense():
         ParametricEmbedding().fit(X, distances=np.zeros((5, 5)))
     with pytest.raises(ValueError, match="constant"):
         ParametricEmbedding(mapping="linear").fit(np.ones((5, 2)))
+
+
+def test_values_whose_squares_vanish_are_refused_in_a_sentence():
+    with pytest.raises(InputError, match="whose squares vanish: multiply it by a power of ten"):
+        ParametricEmbedding(random_state=0).fit(1e-160 * np.random.default_rng(0).normal(size=(40, 3)))

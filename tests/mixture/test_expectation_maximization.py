@@ -138,6 +138,19 @@ def test_bernoulli_densities_by_brute_force():
     np.testing.assert_allclose(drawn.mean(axis=0), model.weights_ @ model.means_, atol=0.02)
 
 
+@pytest.mark.parametrize("init", ["kmeans", "random"])
+def test_more_bernoulli_components_than_distinct_rows(init):
+    X = np.repeat([[0.0, 1, 1], [1, 0, 0], [1, 1, 1]], 6, axis=0)
+    w = np.repeat([1.0, 2.0, 0.0], 6)
+    for rows, weights, kinds in ((X, None, 3), (X, w, 2)):
+        with pytest.warns(ConvergenceWarning, match=rf"only {kinds} distinct row\(s\).*n_components={kinds + 1}"):
+            model = BernoulliMixture(kinds + 1, init_params=init, random_state=0).fit(rows, sample_weight=weights)
+        assert np.isfinite(model.score_samples(X)).all()
+        BernoulliMixture(kinds, init_params=init, random_state=0).fit(rows, sample_weight=weights)
+    X[0, 0] = np.nan  # a row of its own
+    BernoulliMixture(4, random_state=0).fit(X)
+
+
 def test_a_threshold_is_used_in_fit_and_prediction():
     Z = np.random.default_rng(6).normal(size=(200, 3)) + 5
     high = BernoulliMixture(2, binarize=5.0, random_state=0).fit(Z)

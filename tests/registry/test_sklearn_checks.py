@@ -19,6 +19,7 @@ CLASSES = MODELS if STRICT else one_of_each(all_instances())
 pytestmark = [
     pytest.mark.filterwarnings("ignore:SGDRegressor.*far above that of a model with all weights 0"),
     pytest.mark.filterwarnings("ignore:The number of connected components"),  # some rows lie in blobs far apart
+    pytest.mark.filterwarnings("ignore:(BernoulliMixture|KModes). X has only"),  # rows of few kinds
     pytest.mark.filterwarnings("ignore:Graph is not fully connected"),
     pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names"),  # checks of set_output do that
 ]

@@ -9,13 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assign, assigned_of, spread_of
-from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw
+from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw, too_few_distinct
 from didact.parts.statistics.components import Components
 
 FEW = "too few for so many clusters: choose fewer clusters, or give more rows"
@@ -161,6 +161,16 @@ def warn_of_equal_rows(labels: Array, count: int) -> None:
             "points in X.",
             ConvergenceWarning,
             stacklevel=users_level(),
+        )
+
+
+def warn_of_few(model: Any, X: Any, w: Any) -> None:
+    """Say that there are fewer distinct rows than clusters, where clusters are not emptied by it."""
+    if few := too_few_distinct(X, w, model.n_clusters):
+        warn_convergence(
+            model,
+            f"X has only {few} distinct row(s), fewer than n_clusters={model.n_clusters}: equal rows were divided "
+            "between clusters, or clusters have no rows. Choose fewer clusters.",
         )
 
 

@@ -83,7 +83,7 @@ class DivisiveClustering(_Hierarchy):
         one_of("auto", "diameter", "inertia"),
         "Which cluster is divided: that of the largest diameter or sum of squares; 'auto': diameter for 'diana'.",
     )
-    distance_threshold: Any = param(None, [at_least(0), none], "Merging of a smaller width are not divided.")
+    distance_threshold: Any = param(None, [at_least(0), none], "Clusters of a smaller width are not divided.")
     compute_full_tree: bool = param(False, is_bool, "Whether the tree goes on below the clusters, to single rows.")
     n_init: int = param(5, whole(1), "Starts of each k-means.")
     random_state: Any = param(None, random_state, "Seed of k-means.")

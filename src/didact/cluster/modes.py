@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from didact.cluster.base import counting, given, refuse_few
+from didact.cluster.base import counting, given, refuse_few, warn_of_few
 from didact.core.backend import float_type, row_weights
 from didact.core.estimator import Estimator, report_convergence, tagged
 from didact.core.parameters import array_like, attr, none, one_of, param, random_state, whole
@@ -174,10 +174,10 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         attr("categories_", "Categories or None", "The values of the categorical columns."),
     ]
 
+    _text_codes = True
     _test_params = [{"n_clusters": 3, "random_state": 0}]
     _test_skips = {
         "check_clustering": "Its rows are numbers of which no two are equal: no category groups them.",
-        "text_refused/category": "Columns of categories are what it is made for.",
     }
 
     @property
@@ -194,6 +194,7 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self.cluster_centers_ = result.x.astype(dtype)
         found = rows.reduce(counts_of, self.cluster_centers_.astype(np.float64))
         self.labels_, self.inertia_ = found.labels, found.cost
+        warn_of_few(self, *rows_to_draw(rows, self.n_clusters))
         return self
 
     def _best(self, rows: Rows, progress: FitProgress) -> Result:

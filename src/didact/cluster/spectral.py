@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import ClusterMixin
 
-from didact.cluster.base import refuse_few
+from didact.cluster.base import refuse_few, warn_of_few
 from didact.cluster.kmeans import k_means
 from didact.core.backend import is_sparse, local, to_numpy
 from didact.core.errors import users_level
@@ -73,6 +73,12 @@ def discretize(vectors: Array, rng: np.random.Generator) -> Array:
             break
         last, turn = cut, right.T @ left.T
     return np.asarray(labels)
+
+
+def by_first_row(labels: Array) -> Array:
+    """Labels numbered in the order of their first rows: eigenvectors of close eigenvalues turn with any rounding."""
+    first, inverse = np.unique(labels, return_index=True, return_inverse=True)[1:]
+    return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
 def spectral_clustering(
@@ -172,6 +178,8 @@ class SpectralClustering(ClusterMixin, Estimator):
             A = self._affinities(rows)
             self.affinity_matrix_ = A if is_sparse(A) else to_numpy(A)
             self.labels_ = self._labels(A)
+        if not is_precomputed(self.affinity):
+            warn_of_few(self, local(rows), None)
         return self
 
     def _affinities(self, X: Any) -> Any:
@@ -183,7 +191,8 @@ class SpectralClustering(ClusterMixin, Estimator):
         if isinstance(self.affinity, str) and self.affinity.endswith("nearest_neighbors"):
             return nearest_affinity(local(X), self.n_neighbors, is_precomputed(self.affinity))
         kernel = pairwise_kernel(self.affinity, self.gamma, self.degree, self.coef0, self.kernel_params, p)
-        return gram_of(kernel, X, X)
+        with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
+            return gram_of(kernel, X, X)
 
     def _labels(self, A: Any) -> Array:
         lanczos, draws = seed_sequence(self.random_state).spawn(2)
@@ -192,7 +201,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         maps = graph_embedding(A, k, drop_first=False, tol=tol, seed=first_seed(lanczos))
         maps = to_numpy(maps).astype(np.float64)
         if self.assign_labels == "cluster_qr":
-            return cluster_qr(maps).astype(np.int32)
+            return by_first_row(cluster_qr(maps))
         if self.assign_labels == "discretize":
-            return discretize(maps, np.random.default_rng(draws)).astype(np.int32)
-        return np.asarray(k_means(maps, self.n_clusters, random_state=first_seed(draws), n_init=self.n_init)[1])
+            return by_first_row(discretize(maps, np.random.default_rng(draws)))
+        return by_first_row(k_means(maps, self.n_clusters, random_state=first_seed(draws), n_init=self.n_init)[1])

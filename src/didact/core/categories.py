@@ -78,13 +78,13 @@ class Categories(NamedTuple):
 
 
 def learn_categories(
-    spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True
+    spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True, text: bool = False
 ) -> Categories | None:
     """The categories of the columns that `spec` selects, over all blocks of a table; None if it selects none.
 
-    `spec` is "from_dtype" (category and enum columns of a data frame), None (no column), a mask with one entry per
-    column, or a list of positions or names. Negative numbers, in a column whose type does not list its values, are
-    categories if `negative`, and missing values otherwise.
+    `spec` is "from_dtype" (category and enum columns of a data frame, and with `text` all columns of text), None (no
+    column), a mask with one entry per column, or a list of positions or names. Negative numbers, in a column whose type
+    does not list its values, are categories if `negative`, and missing values otherwise.
     """
     if spec is None:
         return None
@@ -94,11 +94,11 @@ def learn_categories(
     found: list[dict[Any, None]] = []  # a dictionary keeps the order in which a column's own type lists its values
     ordered: list[bool] = []
     for block in blocks:
-        if isinstance(spec, str) and isinstance(block, ARRAYS):
+        if isinstance(spec, str) and isinstance(block, ARRAYS) and not text:
             return None  # an array does not say which columns are categorical
         columns = columns_of(block)
         if mask is None:
-            mask = _mask(spec, columns, column_names(block) or names)
+            mask = _mask(spec, columns, column_names(block) or names, text)
             found, ordered = [{} for _ in columns], [declared_values(c) is not None for c in columns]
         if not mask.any():
             return None
@@ -117,10 +117,10 @@ def learn_categories(
     )
 
 
-def _mask(spec: Any, columns: list[Any], names: Sequence[str] | None) -> Array:
+def _mask(spec: Any, columns: list[Any], names: Sequence[str] | None, text: bool) -> Array:
     p = len(columns)
     if isinstance(spec, str):
-        return np.array([declared_values(c) is not None for c in columns], dtype=bool)
+        return np.array([declared_values(c) is not None or (text and _has_words(c)) for c in columns], dtype=bool)
     wanted = np.asarray(spec)
     if wanted.dtype == bool:
         if wanted.shape != (p,):
@@ -177,6 +177,15 @@ def declared_values(column: Any) -> list[Any] | None:
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: values of any type
         return list(native.cat.categories)
     return list(column.cat.get_categories().drop_nulls().to_list())
+
+
+def _has_words(column: Any) -> bool:
+    """Whether a column holds text."""
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "US" or (column.dtype == object and any(isinstance(v, str) for v in column))
+    import narwhals.stable.v2 as nw
+
+    return column.dtype == nw.String or (column.dtype == nw.Object and any(isinstance(v, str) for v in _list(column)))
 
 
 def _is_category(column: Any) -> bool:

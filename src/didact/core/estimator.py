@@ -60,6 +60,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _missing: ClassVar[bool] = False
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _infinite: ClassVar[bool] = False  # whether infinite values in X are allowed
+    _text_codes: ClassVar[bool] = False  # whether columns of text are categories without being named
     _negative_codes: ClassVar[bool] = True  # whether negative numbers can be categories; else they are missing
     _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether the model computes on a tensor's device; else tensors become arrays
@@ -118,7 +119,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         # Categories are learnt before validation, which needs them to turn text into numbers.
         if reset and "categorical_features" in self._parameter_constraints:
-            self.categories_ = learn_categories(categories, blocks_of(X), column_names(X), self._negative_codes)
+            self.categories_ = learn_categories(
+                categories, blocks_of(X), column_names(X), self._negative_codes, self._text_codes
+            )
         known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
             if any(c is not None for c in (y, sample_weight, *beside.values())):

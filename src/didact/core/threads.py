@@ -343,8 +343,12 @@ def parallel_rows(fn: Callable[[Array], Any], X: Array, columns: int, dtype: Any
     return out
 
 
-def parallel_take(x: Array, index: Array) -> Array:
-    """x[index] of numbers, on the library's threads if there are many."""
+def parallel_take(x: Any, index: Array) -> Any:
+    """x[index] of numbers or of rows, on the library's threads if there are many."""
+    if not isinstance(x, np.ndarray):  # sparse rows
+        return x[index]
+    if x.ndim == 2:
+        return parallel_rows(lambda some: x[some[:, 0]], index[:, None], x.shape[1], x.dtype)
     return parallel_values(lambda some: x[some], index, x.dtype)
 
 

@@ -9,13 +9,13 @@ place of p³, and no matrix p × p.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
 from didact.core.rows import Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.typing import Array
+from didact.engines.spectral.eigen import by_tridiagonal
 from didact.engines.spectral.principal import cases_of, covariance_of
 
 
@@ -43,24 +43,15 @@ class Spread(NamedTuple):
             return np.zeros(0), np.zeros((len(scale), 0)), trace
         if self.matrix is not None:
             M = self.matrix / np.outer(scale, scale)
-            values, vectors = _largest(M, count)
+            values, vectors = by_tridiagonal(M, count, largest=True)
             return values[::-1], vectors[:, ::-1], trace
         A = np.asarray(self.rows) / scale
         few = min(count, len(A))
-        values, U = linalg.eigh(A @ A.T, subset_by_index=[len(A) - few, len(A) - 1], check_finite=False)
+        values, U = by_tridiagonal(A @ A.T, few, largest=True)
         values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
         vectors = A.T @ (U / np.sqrt(np.where(values > 0, values, 1.0)))
         short = count - few
         return np.append(values, np.zeros(short)), np.hstack([vectors, np.zeros((len(scale), short))]), trace
-
-
-def _largest(M: Array, count: int) -> tuple[Array, Array]:
-    """So many of the largest eigenvalues, rising, and their vectors."""
-    try:
-        found = linalg.eigh(M, subset_by_index=[len(M) - count, len(M) - 1], check_finite=False)
-    except np.linalg.LinAlgError:  # LAPACK's quickest routine gives up on some crowds of equal eigenvalues
-        found = linalg.eigh(M, check_finite=False, driver="evd")
-    return found[0][-count:], found[1][:, -count:]
 
 
 def spread_of(rows: Rows) -> Spread:

@@ -58,6 +58,15 @@ def neighborhood(index: Index, Q: Any, k: int | None, radius: float | None) -> t
     return starts, rows, distances
 
 
+def refuse_both(model: Any) -> None:
+    """Refuse a number of neighbours and a radius at once."""
+    if model.n_neighbors is not None and model.radius is not None:
+        raise ParameterError(
+            f"Both n_neighbors and radius are provided. Use {type(model).__name__}(radius={model.radius}, "
+            "n_neighbors=None) if intended to use radius-based neighbors."
+        )
+
+
 class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """An embedding that new rows can be brought into. Abstract."""
 
@@ -75,12 +84,7 @@ class _Neighborhoods(_Embedding):
 
     def _one_way(self, n: int) -> None:
         """Refuse both a number and a radius, or neither, and more neighbours than there are rows."""
-        name = type(self).__name__
-        if self.n_neighbors is not None and self.radius is not None:
-            raise ParameterError(
-                f"Both n_neighbors and radius are provided. Use {name}(radius={self.radius}, n_neighbors=None) if "
-                "intended to use radius-based neighbors."
-            )
+        refuse_both(self)
         if self.n_neighbors is None and self.radius is None:
             raise ParameterError("Neither n_neighbors nor radius is given: give one of them.")
         if self.n_neighbors is not None and self.n_neighbors >= n:

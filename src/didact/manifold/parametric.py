@@ -20,6 +20,7 @@ from sklearn.base import clone
 from didact.core.backend import like
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import report_convergence
+from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, at_least, attr, has, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -248,6 +249,9 @@ class ParametricEmbedding(_Embedding):
         return float(np.sqrt(value * len(D) / (none if none > 0 else 1.0)))
 
 
+TINY = 1e-150  # a width whose square has hardly any digits left
+
+
 def usual_gamma(centers: Array, points: Array) -> float:
     """γ for widths of twice the mean distance of a centre from the next; of a single one, from the rows."""
     others = centers if len(centers) > 1 else points
@@ -257,4 +261,6 @@ def usual_gamma(centers: Array, points: Array) -> float:
         width = 2.0 * float(np.mean(np.sqrt(squares.min(axis=1))))
     else:
         width = float(np.sqrt(squares.mean()))
+    if 0 < width < TINY:
+        refuse_extreme(points, None)
     return 0.5 / width**2 if width > 0 else 1.0

@@ -2,7 +2,8 @@ r"""Laplacian eigenmaps: coordinates that vary little between rows of high affin
 
 .. math:: \min_{Z}\ \tfrac12\sum_{ij} A_{ij}\|z_i - z_j\|^2 \quad\text{with}\quad Z^TDZ = I,\ Z^TD1 = 0
 
-1. Affinities of the rows: those of the nearest neighbours, a Gaussian kernel, given ones, or a function's.
+1. Affinities of the rows: those of the nearest neighbours, or of all within a radius, a Gaussian kernel, given ones,
+   or a function's.
 2. The eigenvectors of the graph's Laplacian of smallest eigenvalues, without the first, which is constant.
 
 Belkin, Niyogi (2003), doi:10.1162/089976603321780317.
@@ -14,14 +15,25 @@ import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, attr, is_callable, is_precomputed, none, one_of, param, random_state, whole
+from didact.core.parameters import (
+    at_least,
+    at_least_or_infinite,
+    attr,
+    is_callable,
+    is_precomputed,
+    none,
+    one_of,
+    param,
+    random_state,
+    whole,
+)
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
 from didact.core.typing import Array
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.spectral.graph import graph_embedding, nearest_affinity
-from didact.manifold.base import SAME_VECTORS, finite_rows
+from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity
+from didact.manifold.base import SAME_VECTORS, finite_rows, refuse_both
 
 
 def spectral_embedding(
@@ -121,13 +133,16 @@ class SpectralEmbedding(Estimator):
         "auto", [at_least(0), one_of("auto")], "Relative accuracy of the eigenvalues; 'auto': that of the machine."
     )
     n_neighbors: Any = param(
-        None, [whole(1), none], "Number of neighbours, the row itself included; None: a tenth of the rows."
+        None,
+        [whole(1), none],
+        "Number of neighbours, the row itself included; None: a tenth of the rows, or by radius.",
     )
+    radius: Any = param(None, [at_least_or_infinite(0), none], "Radius of a neighbourhood, with n_neighbors=None.")
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Coordinates of the rows."),
         attr("affinity_matrix_", "ndarray or sparse matrix of shape (n_samples, n_samples)", "The affinities."),
-        attr("n_neighbors_", "int", "Number of neighbours.", "affinity='nearest_neighbors'"),
+        attr("n_neighbors_", "int", "Number of neighbours, of 'nearest_neighbors' without a radius.", "_counts"),
         attr("gamma_", "float", "γ.", "affinity='rbf'"),
     ]
 
@@ -148,6 +163,10 @@ class SpectralEmbedding(Estimator):
         """Fit, and the coordinates of the same rows."""
         return like(self.fit(X).embedding_, X)
 
+    def _counts(self) -> bool:
+        """Whether neighbours are found by their number."""
+        return self.affinity == "nearest_neighbors" and self.radius is None
+
     def _affinities(self, X: Any) -> Any:
         if callable(self.affinity):
             return self.affinity(X)
@@ -155,7 +174,11 @@ class SpectralEmbedding(Estimator):
             return X
         if self.affinity == "rbf":
             self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
-            return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)
+            with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
+                return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)
+        if self.radius is not None:
+            refuse_both(self)
+            return ball_affinity(local(X), float(self.radius), is_precomputed(self.affinity))
         k = max(X.shape[0] // 10, 1) if self.n_neighbors is None else self.n_neighbors
         if self.affinity == "nearest_neighbors":
             self.n_neighbors_ = k

@@ -10,9 +10,11 @@ import numpy as np
 
 from didact.core.backend import namespace, to_numpy
 from didact.core.errors import InputError
+from didact.core.estimator import warn_convergence
 from didact.core.parameters import at_least, attr, none, param
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.centroids.starts import rows_to_draw, too_few_distinct
 from didact.engines.components.mixture import BernoulliFamily, Bernoullis, zeros_and_ones
 from didact.mixture.base import _Mixture
 
@@ -72,6 +74,16 @@ class BernoulliMixture(_Mixture):
 
     def _coded_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return super()._coded_rows(X, y, sample_weight).prepared(_binary, self.binarize)
+
+    def _overview(self, rows: Rows) -> tuple[float, Array]:
+        found = super()._overview(rows)
+        if few := too_few_distinct(*rows_to_draw(rows, self.n_components), self.n_components):
+            warn_convergence(
+                self,
+                f"X has only {few} distinct row(s) of zeros and ones, fewer than n_components={self.n_components}: "
+                "some components coincide or have no rows. Take fewer components.",
+            )
+        return found
 
     def _attributes(self, theta: Bernoullis, dtype: Any) -> dict[str, Any]:
         return {"weights_": theta.weights.astype(dtype), "means_": theta.means.astype(dtype)}

@@ -16,6 +16,7 @@ import numpy as np
 
 from didact.cluster.density.distances import ORDERED, _Distances, metric_param, power_param
 from didact.core.parameters import above, attr, one_of, param, whole
+from didact.core.threads import parallel_take
 from didact.core.typing import Array
 from didact.engines.neighbors.all_pairs import metric_params_param
 from didact.engines.neighbors.dense.cores import dense_clusters
@@ -85,7 +86,7 @@ class DBSCAN(_Distances):
         how = self.algorithm, self.leaf_size
         core, self.labels_ = dense_clusters(rows, self._distance, self.eps, self.min_samples, w, *how)
         self.core_sample_indices_ = np.flatnonzero(core)
-        self.components_ = rows[self.core_sample_indices_]
+        self.components_ = parallel_take(rows, self.core_sample_indices_)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:

@@ -27,6 +27,7 @@ from didact.engines.centroids.tuning import PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS
 from didact.engines.linear.pass_loops import flat_view
 from didact.kernels.gaussian_loops import Products
 
+COMPARED_ROWS = 4096  # that are looked at together when distinct rows are counted
 FEW_OF = 4  # times as many rows as a sample has: of more, only those whose hashes are low are sorted
 
 
@@ -153,6 +154,19 @@ def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
         first = np.arange(len(order))
     weights = parallel_take(w, order)
     return order, first, weights if len(first) == len(order) else np.add.reduceat(weights, first)
+
+
+def too_few_distinct(X: Any, w: Array | None, count: int) -> int:
+    """The number of distinct rows with weight if that is below `count`, otherwise 0; NaN counts as a value."""
+    known: list[Array] = []
+    step = max(COMPARED_ROWS, 2 * count)  # most rows show by the first of them that they are not too few
+    for a in range(0, X.shape[0], step):
+        some = X[a : a + step] if w is None else X[a : a + step][np.asarray(w[a : a + step]) > 0]
+        known.append(hashes(some.tocsr()) if is_sparse(X) else np.nan_to_num(some, nan=-np.pi) + 0.0)
+        known = [np.unique(np.concatenate(known), axis=0)]
+        if len(known[0]) >= count:
+            return 0
+    return len(known[0])
 
 
 def random_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:

@@ -103,7 +103,15 @@ class DenseSteps:
         return self.sums.sum(axis=0)[: self.W.shape[1], self.p] if len(self.sums) else np.zeros(self.W.shape[1])
 
 
-def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array) -> tuple[float, float, Array]:
+def sparse_rooms(K: int) -> Rooms:
+    """Room for the threads of `sparse_step` with K parts."""
+    wide = whole_vectors(K)
+    return Rooms(lambda: (np.zeros(K), aligned_zeros(FACTOR_TILE, wide), *tile_room(wide, FACTOR_TILE)))
+
+
+def sparse_step(
+    X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array, rooms: Rooms
+) -> tuple[float, float, Array]:
     """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes, ⟨X T, W⟩ and WᵀW."""
     K, G = W.shape[1], read_only(G)
     edges = _sparse_edges(X, K)
@@ -112,8 +120,11 @@ def sparse_step(X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: 
     rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
 
     def loop(turn: Array) -> None:
-        room = np.zeros(K), aligned_zeros(FACTOR_TILE, wide), *tile_room(wide, FACTOR_TILE)
-        sparse_step_pass(turn, edges, *rows, G, l1, order, W, *room, grams, found)
+        rooms.lend(
+            lambda one, B, Z, V, spare: sparse_step_pass(
+                turn, edges, *rows, G, l1, order, W, one, B, Z, V, spare, grams, found
+            )
+        )
 
     share_pieces(len(found), loop)
     return float(found[:, 0].sum()), float(found[:, CROSS].sum()), grams.sum(axis=0)[:K, :K]
@@ -382,6 +393,6 @@ def warm() -> None:
         steps = DenseSteps(X, None, W, np.ones((1, 1)))
         steps.rows(G, 0.0, order)
         steps.lines(G, 0.0, order)
-        sparse_step(sp.csr_array(X), None, np.ones((1, 1)), G, 0.0, order, W)
+        sparse_step(sp.csr_array(X), None, np.ones((1, 1)), G, 0.0, order, W, sparse_rooms(1))
         sparse_products(sp.csr_array(X), np.ones((1, 1)))
     solve_rows(np.ones((1, 1)), G, 0.0, order, W, 0.0, 1)

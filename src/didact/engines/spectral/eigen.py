@@ -54,8 +54,12 @@ def by_tridiagonal(A: Any, k: int, largest: bool) -> tuple[Array, Array]:
     elif not isinstance(A, np.ndarray):
         A = A @ np.eye(n)
     wanted = (n - k, n - 1) if largest else (0, k - 1)
-    found: tuple[Array, Array] = linalg.eigh(A, subset_by_index=wanted, check_finite=False)
-    return found
+    try:
+        values, vectors = linalg.eigh(A, subset_by_index=wanted, check_finite=False)
+    except np.linalg.LinAlgError:  # LAPACK's quickest routine gives up on some crowds of equal eigenvalues
+        values, vectors = linalg.eigh(A, check_finite=False, driver="evd")
+        values, vectors = values[wanted[0] : wanted[1] + 1], vectors[:, wanted[0] : wanted[1] + 1]
+    return values, vectors
 
 
 def by_lanczos(

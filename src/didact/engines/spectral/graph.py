@@ -53,6 +53,13 @@ def nearest_affinity(X: Any, k: int, given: bool) -> Any:
     return mutual(np.hstack([own, build_index(X, Euclidean()).nearest(None, k - 1)[1]]) if k > 1 else own, n)
 
 
+def ball_affinity(X: Any, radius: float, given: bool) -> Any:
+    """The graph of all pairs of rows at most `radius` apart; with `given`, X holds their distances."""
+    index, n = build_index(X, Precomputed() if given else Euclidean()), X.shape[0]
+    starts, rows, _ = index.within(X if given else None, radius)
+    return sp.csr_matrix((np.ones(len(rows)), rows, starts), (n, n))
+
+
 def symmetric(A: Any) -> Any:
     """Affinities of all pairs of nodes, averaged with their transpose where they differ from it (with a warning)."""
     if A.ndim != 2 or A.shape[0] != A.shape[1]:

@@ -71,7 +71,8 @@ def gram_copy(kernel: Any, X: AnyArray) -> AnyArray:
     if given:
         return np.array(as_dense(X), np.float64)
     X = X.astype(np.float64)
-    return np.asarray(gram_of(kernel, X, X), np.float64)
+    with np.errstate(all="ignore"):  # values that overflow are refused in a sentence, with the eigenvalues
+        return np.asarray(gram_of(kernel, X, X), np.float64)
 
 
 def kernel_axes(K: AnyArray, cases: Array | None, k: int, solver: str = "auto", **how: Any) -> KernelAxes:
@@ -82,10 +83,11 @@ def kernel_axes(K: AnyArray, cases: Array | None, k: int, solver: str = "auto", 
     n = K.shape[0]
     shares = np.full(n, 1.0 / n) if cases is None else cases / cases.sum()
     p = like(shares, K)
-    means, across = p @ K, K @ p  # which a matrix that is not quite symmetric tells apart
-    K -= across[:, None]
-    K -= means
-    K += p @ across
+    with np.errstate(all="ignore"):
+        means, across = p @ K, K @ p  # which a matrix that is not quite symmetric tells apart
+        K -= across[:, None]
+        K -= means
+        K += p @ across
     if cases is not None:
         root = like(np.sqrt(cases), K)
         K *= root[:, None]
@@ -121,7 +123,8 @@ def _settled(values: Array) -> tuple[Array, Array]:
     if -low > NEGATIVE_SHARE * high and -low > NEGATIVE_EIGENVALUE:
         raise InputError(
             f"There are significant negative eigenvalues ({low:.3g}, the largest being {high:.3g}): the Gram matrix is "
-            "not positive semidefinite, so this function is no kernel."
+            "not positive semidefinite. This function is no kernel, or the rows are so far from 0 for their spread "
+            "that their differences are lost to rounding: centre the columns."
         )
     order = np.argsort(-values, kind="stable")
     values = values[order]

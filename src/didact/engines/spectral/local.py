@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError
+from didact.core.overflow import refuse_extreme
 from didact.core.threads import parallel_map, share_pieces
 from didact.core.typing import Array
 from didact.engines.spectral.local_loops import weight_pass
@@ -43,6 +44,7 @@ def neighbor_weights(Q: Array, Y: Array, starts: Array, ends: Array, reg: float)
 
     share_pieces(-(-len(Q) // WEIGHT_ROWS), loop)
     if bad[0] >= 0:
+        refuse_extreme(Y, None)
         raise InputError(
             f"The weights of the neighbours of row {bad[0]} are not determined (its matrix is singular): enlarge reg."
         )

@@ -12,7 +12,6 @@ Pearson (1901), doi:10.1080/14786440109462720; Minka (2000), Automatic choice of
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.special import gammaln
 
 from didact.core.backend import is_sparse, is_tensor, namespace, row_weights, to_numpy
@@ -22,6 +21,7 @@ from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
+from didact.engines.spectral.eigen import by_tridiagonal
 from didact.engines.spectral.svd import CentredRows, by_bidiagonal, by_krylov, by_power, thin_svd
 from didact.engines.spectral.tuning import NARROW_COLUMNS
 from didact.parts.statistics.column_loops import sparse_column_sums
@@ -97,7 +97,7 @@ def axes_of_covariance(found: Covariance, k: int) -> PrincipalAxes:
     values, vectors = np.zeros(0), np.zeros((p, 0))
     if k:
         with blas_for(p):
-            values, vectors = linalg.eigh(C, subset_by_index=(p - k, p - 1), check_finite=False)
+            values, vectors = by_tridiagonal(C, k, largest=True)
     values, total = np.maximum(values[::-1], 0.0), float(np.trace(C))
     return PrincipalAxes(cases=found.cases, mean=found.mean, values=values, vectors=vectors[:, ::-1], total=total)
 
@@ -107,7 +107,7 @@ def axes_of_products(A: CentredRows, k: int) -> tuple[Array, Array]:
     D = A.dense()
     G = to_numpy(D @ D.T).astype(np.float64)
     with blas_for(len(G)):
-        values, U = linalg.eigh(G, subset_by_index=(len(G) - k, len(G) - 1), check_finite=False)
+        values, U = by_tridiagonal(G, k, largest=True)
     values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
     far = values > NO_LENGTH * max(float(values[0]), np.finfo(float).tiny)
     V = np.random.default_rng(0).normal(size=(D.shape[1], k))

@@ -35,7 +35,7 @@ step1 = dispatch("step1")
 expand1 = dispatch("expand1")
 reduce1 = dispatch("reduce1")
 
-MARK_CORES, GATHER_GROUPS, JOIN_GROUPS, LABEL_ROWS = range(4)  # the passes
+MARK_NODES, MARK_CORES, GATHER_GROUPS, JOIN_GROUPS, LABEL_ROWS = range(5)  # the passes
 
 
 class Crowd(NamedTuple):
@@ -258,13 +258,12 @@ def label_group(noun: Any, crowd: Crowd, node: int, radius: float, limit: float,
 
 
 @jit_unmanaged
-def mark_nodes(noun: Any, crowd: Crowd, radius: float, pieces: int, q: Array) -> None:
-    """Find the whole nodes within the pieces: only there are the cores of a whole node joined before others are met."""
-    for node in range(pieces - 1, crowd.low.shape[0]):
-        for j in range(q.shape[0]):
-            q[j] = crowd.low[node, j]
-        if expand1(noun, far_total(noun, q, crowd.low[node], crowd.high[node])) <= radius:
-            crowd.whole[node] = 1
+def mark_node(noun: Any, crowd: Crowd, node: int, radius: float, q: Array) -> None:
+    """Say whether a node is whole."""
+    for j in range(q.shape[0]):
+        q[j] = crowd.low[node, j]
+    if expand1(noun, far_total(noun, q, crowd.low[node], crowd.high[node])) <= radius:
+        crowd.whole[node] = 1
 
 
 @jit_unmanaged
@@ -300,7 +299,9 @@ def crowd_pass(noun: Any, crowd: Crowd, radius: float, need: float, kind: int, p
         while depth > 0:
             depth -= 1
             node = own[depth]
-            group = node >= leaves or crowd.whole[node] == 1
+            if kind == MARK_NODES:  # of the pieces alone: there, cores of whole nodes are joined before others are met
+                mark_node(noun, crowd, node, radius, q)
+            group = node >= leaves or (crowd.whole[node] == 1 and kind != MARK_NODES)
             if group and kind == MARK_CORES and node < leaves:  # whole, but perhaps not enough
                 group = weight_of(crowd, crowd.start[node], crowd.stop[node]) >= need
             if not group:
@@ -312,7 +313,7 @@ def crowd_pass(noun: Any, crowd: Crowd, radius: float, need: float, kind: int, p
                 gather_group(noun, crowd, node, radius, limit, q, totals)
             elif kind == JOIN_GROUPS:
                 join_group(noun, crowd, node, radius, limit, q, stack, totals)
-            else:
+            elif kind == LABEL_ROWS:
                 label_group(noun, crowd, node, radius, limit, q, stack, totals)
 
 
@@ -326,6 +327,5 @@ def warm() -> None:
             lead=long.copy(), weight=np.zeros(0), core=flag.copy(), parent=long.copy(), claims=long.copy(),
             found=long.copy(),
         )  # fmt: skip
-        mark_nodes(noun, crowd, 1.0, 1, np.empty(2))
         lead_nodes(crowd)
         crowd_pass(noun, crowd, 1.0, 1.0, MARK_CORES, 1, np.array([0, 1]))

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.backend import read_only
-from didact.core.threads import share_pieces
+from didact.core.threads import parallel_take, share_pieces
 from didact.core.typing import Array
 from didact.engines.neighbors import far
 from didact.engines.neighbors.dense import boxes_loops
@@ -68,12 +68,12 @@ def dense_clusters(
 
 def numbered(found: Array) -> Array:
     """Clusters 0, 1, … in the order of what they are found by, the lowest row number of a core; -1 stays."""
-    first = np.zeros(len(found) + 1, np.int64)
-    first[found] = 1
-    first[-1] = 0
-    number = np.cumsum(first) - 1
-    number[-1] = -1
-    return number[found]
+    there = np.zeros(len(found) + 1, np.bool_)
+    there[found] = True
+    firsts = np.flatnonzero(there[:-1])
+    number = np.empty(len(found) + 1, np.int64)  # entries of other rows are never read
+    number[firsts], number[-1] = np.arange(len(firsts)), -1
+    return parallel_take(number, found)
 
 
 def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, leaf_size: int) -> tuple[Array, Array]:
@@ -97,8 +97,7 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
         found=np.empty(n, np.int64),
     )
     pieces = 1 << min(tree.levels, CROWD_PIECES)
-    boxes_loops.mark_nodes(noun, crowd, float(radius), pieces, np.empty(rows.shape[1]))
-    for kind in (boxes_loops.MARK_CORES, boxes_loops.GATHER_GROUPS, boxes_loops.JOIN_GROUPS, boxes_loops.LABEL_ROWS):
+    for kind in range(boxes_loops.LABEL_ROWS + 1):
         share_pieces(pieces, partial(boxes_loops.crowd_pass, noun, crowd, float(radius), float(need), kind, pieces))
         if kind == boxes_loops.MARK_CORES:
             boxes_loops.lead_nodes(crowd)
