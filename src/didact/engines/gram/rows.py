@@ -218,6 +218,11 @@ class GramRows:
             right=right,
         )
 
+    def opened(self, working: int, touched: int) -> int:
+        """Slots to begin with where so many numbers of the memory are in use: all, if no loop makes rows quickly."""
+        capacity = len(self.kept.row_of)
+        return min(capacity, max(2 * working, touched // self.n)) if len(self.kept.left) else capacity
+
     def fill(self, rows: Array, slots: Array) -> None:
         """Compute rows into slots of the cache, where no loop does it."""
         finite = []

@@ -243,7 +243,7 @@ class _WorkingSets:
         self.chosen = WorkingSet(
             chosen=whole(), rows=whole(), slots=whole(), missing=whole(), sign=real(), bound=real(), alpha=real(),
             f=real(), K=np.zeros((q, q)), columns=np.zeros((self.rows.kept.right.shape[0], q), dtype),
-            lines=np.zeros((4, q)), moved=whole(), weights=real(),
+            lines=np.zeros((5, q)), moved=whole(), weights=real(),
         )  # fmt: skip
         self.numbers = np.arange(len(alpha))  # of the active variables
         self.variables = Variables(
@@ -254,7 +254,7 @@ class _WorkingSets:
         self.now = np.zeros(1, STATE)
         self.now["most"] = how.max_iter if how.max_iter >= 0 else 1 << 62
         self.now["steps"], self.now["tol"], self.now["best"] = steps, how.tol, np.inf
-        self.now["on_device"] = self.rows.on_device
+        self.now["on_device"], self.now["open"] = self.rows.on_device, self.rows.opened(q, 0)
 
     @property
     def steps(self) -> int:
@@ -338,8 +338,9 @@ class _WorkingSets:
         last = (np.cumsum(stay) - 1)[last[stay[last]]]
         self.chosen.chosen[: len(last)], self.now["last"] = last, len(last)
         self.numbers = self.numbers[stay]
-        self.rows = self.rows.some(keep, self.how.cache_size, len(self.chosen.rows))
-        self.now["hand"] = 0
+        touched, q = int(self.now["open"][0]) * self.rows.n, len(self.chosen.rows)
+        self.rows = self.rows.some(keep, self.how.cache_size, q)
+        self.now["hand"], self.now["open"] = 0, self.rows.opened(q, touched)
         parts = {name: getattr(v, name)[stay] for name in v._fields if name not in ("row", "u")}
         self.variables = Variables(row=(np.cumsum(busy) - 1)[v.row[stay]], u=v.u[keep], **parts)
         self.shrunk = True

@@ -41,11 +41,12 @@ STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps
 LINGERING = 40  # working sets in a row, and one more for each q variables, without progress: the end
 BETTER = 1e-8  # of all that the objective has fallen: so much more is progress, too, while there were less than
 STEPS_ENOUGH = 500  # steps for each variable, of a thousand at least; after these only a smaller violation is progress
+OVERWRITTEN = -2  # the place of a row that was known once; −1: never
 CHOOSE, FILL, SOLVE, CARRY_OVER, ADD_ROWS = range(5)  # steps
 NOT_WANTED, OPTIMAL, LINGERS, NO_STEPS, LOOK_AGAIN, WANTS_ROWS, NEWTON, SUM = range(8)  # why Python is wanted
 STATE = np.dtype(
     [(name, np.int64) for name in (
-        "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand",
+        "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand", "open",
         "on_device",
     )] + [(name, np.float64) for name in ("gap", "low", "high", "best", "tol", "goal", "left", "fallen", "noted")]
 )  # fmt: skip
@@ -78,7 +79,7 @@ class WorkingSet(NamedTuple):
     f: Array
     K: Array
     columns: Array  # (wide, q): those of `right` that belong to the rows
-    lines: Array  # (4, q) for `pairs`
+    lines: Array  # (5, q) for `pairs`
     moved: Array  # slots
     weights: Array
 
@@ -88,7 +89,7 @@ class KeptRows(NamedTuple):
 
     table: Array
     row_of: Array  # slot -> row
-    slot_of: Array  # row -> slot
+    slot_of: Array  # row -> slot, −1 or OVERWRITTEN
     again: Array  # int8 (slots)
     left: Array
     right: Array
@@ -259,7 +260,11 @@ def kth_least(values: Array, count: int, k: int) -> float:
 
 @jit_unmanaged
 def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
-    """A slot for each row of the set; those that have none get one that was not used for long, and are missing."""
+    """A slot for each row of the set; those that have none get one that was not used for long, and are missing.
+
+    Slots are opened one by one, for rows that come back after they were overwritten: memory that is touched for the
+    first time costs as much as the values of some rows.
+    """
     state = now[0]
     for k in range(state.size):
         slot = kept.slot_of[chosen.rows[k]]
@@ -269,13 +274,17 @@ def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
     for k in range(state.size):
         slot = kept.slot_of[chosen.rows[k]]
         if slot < 0:
-            slot = state.hand
-            while kept.again[slot] > 0:
-                kept.again[slot] -= kept.again[slot] == 1
-                slot = slot + 1 if slot + 1 < kept.again.shape[0] else 0
-            state.hand = slot
+            if slot == OVERWRITTEN and state.open < kept.again.shape[0]:
+                slot = state.open
+                state.open += 1
+            else:
+                slot = state.hand
+                while kept.again[slot] > 0:
+                    kept.again[slot] -= kept.again[slot] == 1
+                    slot = slot + 1 if slot + 1 < state.open else 0
+                state.hand = slot
             if kept.row_of[slot] >= 0:
-                kept.slot_of[kept.row_of[slot]] = -1
+                kept.slot_of[kept.row_of[slot]] = OVERWRITTEN
             kept.row_of[slot], kept.slot_of[chosen.rows[k]], kept.again[slot] = chosen.rows[k], slot, 2
             chosen.missing[state.missing] = k
             state.missing += 1
