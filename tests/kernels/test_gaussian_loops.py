@@ -35,7 +35,26 @@ def test_numbers_that_overflow_have_no_loop():
     with np.errstate(all="ignore"):
         assert looped_rows(*exponents(RBF(1.0), X, X)) is None
         assert looped_rows(*exponents(RBF(1.0), X / 1e141, X / 1e141, np.float32)) is None
-    assert looped_rows(*exponents(RBF(1.0), np.zeros((2, 200)), np.zeros((2, 200)))) is None
+    assert looped_rows(*exponents(RBF(1.0), np.eye(2, 200) + 1.0, np.ones((2, 200)) + np.arange(200))) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("outputs", [(), (3,)])
+def test_rows_with_many_zeros(outputs, dtype):
+    """Their other numbers alone are multiplied; a row may have none, and a dense one many."""
+    n, m, p = 67, 530, 150
+    A, X = np.zeros((n, p)), np.zeros((m, p))
+    for M in (A, X):
+        M[:, 0] = RNG.normal(3.0, 1.0, len(M))
+        M[np.arange(len(M)), RNG.integers(1, p, len(M))] = 1.0
+    A[5], A[6, :40] = 0.0, RNG.normal(size=40)
+    coef = RNG.normal(size=(m, *outputs))
+    left, places, right = looped_rows(*exponents(RBF(1.5), A, X, dtype))
+    assert places.shape == left.shape == (n, 44)
+    assert right.shape == (p + 2, m)
+    found = images(RBF(1.5), A, X, coef, dtype)
+    error = 1e-13 if dtype == np.float64 else 2e-6
+    np.testing.assert_allclose(found, RBF(1.5).gram(A, X) @ coef, atol=error * np.abs(coef).sum())
 
 
 def test_exponential_of_float32():

@@ -2,12 +2,14 @@ r"""Values of a Gaussian kernel, :math:`e^{a_i^T x_j}` of rows made by `rows.exp
 
 Two rows at a time are multiplied with a tile of columns, four numbers of each in one go over the tile, and become
 exponentials while the tile is in the first cache. No matrix is there but what is asked for. For up to a hundred numbers
-in a row that is quicker than a matrix product of BLAS, an exponential and a copy.
+in a row that is quicker than a matrix product of BLAS, an exponential and a copy. Of rows with many zeros, as
+indicators of categories make them, the others alone are kept and multiplied.
 
 Layout::
 
     left (n, wide)     rows a, filled up with zeros to a multiple of 4 numbers
-    right (wide, m)    rows x, one in each column
+    places (n, wide)   the columns of these numbers, the zeros at the end; or empty: 0, 1, 2, …
+    right (columns, m) rows x, one in each column
     spare (2, tile)    inner products of two rows with the columns of a tile, then exponentials
     coef (k, m)        factors of the columns, of which sums are made
 
@@ -26,6 +28,7 @@ from didact.parts.exp_loops import exp1, exp_single1
 from didact.parts.noun import Noun, Plain
 
 SUMS_TILE = 512  # columns of a tile
+EVERY = np.empty((0, 0), np.int32)  # places of rows of which all numbers count
 SUMS_ROWS = 64  # rows that see a tile while it is near
 
 exponential1 = dispatch("exponential1")
@@ -92,8 +95,42 @@ def two_rows(left: Array, i: int, k: int, right: Array, begin: int, end: int, ex
 
 
 @jit_unmanaged(fastmath=REASSOCIATE)
+def few_numbers(
+    left: Array, places: Array, i: int, right: Array, begin: int, end: int, exponentials: Any, to: Array
+) -> None:  # fmt: skip
+    """Values of a row with the columns from begin to end, from its numbers other than zero."""
+    n = end - begin
+    for j in range(n):
+        to[j] = 0
+    for c in range(0, left.shape[1], 4):
+        a0, a1, a2, a3 = left[i, c], left[i, c + 1], left[i, c + 2], left[i, c + 3]
+        if a0 == 0:
+            break
+        r0, r1 = right[places[i, c], begin:end], right[places[i, c + 1], begin:end]
+        r2, r3 = right[places[i, c + 2], begin:end], right[places[i, c + 3], begin:end]
+        for j in range(n):
+            to[j] += (a0 * r0[j] + a1 * r1[j]) + (a2 * r2[j] + a3 * r3[j])
+    for j in range(n):
+        to[j] = exponential1(exponentials, to[j])
+
+
+@jit_unmanaged
+def two_values(
+    left: Array, places: Array, i: int, k: int, right: Array, begin: int, end: int, exponentials: Any, spare: Array
+) -> None:  # fmt: skip
+    """`two_rows`, or `few_numbers` of each."""
+    if places.shape[0] == 0:
+        two_rows(left, i, k, right, begin, end, exponentials, spare)
+    else:
+        few_numbers(left, places, i, right, begin, end, exponentials, spare[0])
+        if k != i:
+            few_numbers(left, places, k, right, begin, end, exponentials, spare[1])
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
 def sums_pass(
-    turn: Array, edges: Array, left: Array, right: Array, coef: Array, exponentials: Any, spare: Array, out: Array
+    turn: Array, edges: Array, left: Array, places: Array, right: Array, coef: Array, exponentials: Any, spare: Array,
+    out: Array,
 ) -> None:  # fmt: skip
     """Take pieces of the rows until there are no more: out[i, k] = Σ_j e^(a_i·x_j) coef[k, j]."""
     for _ in range(turn[1]):
@@ -104,7 +141,7 @@ def sums_pass(
             end = min(begin + SUMS_TILE, right.shape[1])
             for i in range(edges[piece], edges[piece + 1], 2):
                 other = min(i + 1, edges[piece + 1] - 1)
-                two_rows(left, i, other, right, begin, end, exponentials, spare)
+                two_values(left, places, i, other, right, begin, end, exponentials, spare)
                 for r in range(other - i + 1):
                     for k in range(coef.shape[0]):
                         total = 0.0
@@ -113,7 +150,7 @@ def sums_pass(
                         out[i + r, k] += total
 
 
-def gaussian_sums(left: Array, right: Array, coef: Array) -> Array:
+def gaussian_sums(left: Array, places: Array, right: Array, coef: Array) -> Array:
     """Σ_j e^(a_i·x_j) coef_j for each row a_i, (n,) or (n, k), on all threads."""
     table = np.ascontiguousarray(np.atleast_2d(coef.T), np.float64)
     out = np.zeros((len(left), len(table)))
@@ -121,7 +158,7 @@ def gaussian_sums(left: Array, right: Array, coef: Array) -> Array:
     precision = precision_of(left.dtype)
 
     def loop(turn: Array) -> None:
-        sums_pass(turn, edges, left, right, table, precision, np.empty((2, SUMS_TILE), left.dtype), out)
+        sums_pass(turn, edges, left, places, right, table, precision, np.empty((2, SUMS_TILE), left.dtype), out)
 
     share_pieces(len(edges) - 1, loop)
     return out.reshape(len(left), *coef.shape[1:])
@@ -130,4 +167,4 @@ def gaussian_sums(left: Array, right: Array, coef: Array) -> Array:
 def warm() -> None:
     """Compile sums; the solver compiles the rest with its own loops."""
     for dtype in (np.float32, np.float64):
-        gaussian_sums(np.zeros((1, 4), dtype), np.zeros((4, 1), dtype), np.ones(1))
+        gaussian_sums(np.zeros((1, 4), dtype), EVERY, np.zeros((4, 1), dtype), np.ones(1))

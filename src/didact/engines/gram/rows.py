@@ -1,6 +1,6 @@
 """Rows of a Gram matrix on demand: computed in tiles on all threads, and kept in a bounded cache.
 
-A Gaussian kernel is one product and one exponential: with x' = ((x − mean)/w, −|x|²/2, 1) and z' = (z/w, 1, −|z|²/2),
+A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, (x − mean)/w) and z' = (1, −|z|²/2, z/w),
 log k(x, z) = x'·z'. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
 kernels go through `Kernel.gram`. Tensors are computed on their device, and only what the solver reads (the block of a
 working set, products with a vector) comes to the host.
@@ -18,9 +18,9 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
-from didact.engines.gram.tuning import DENSE_ENTRIES, GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS
+from didact.engines.gram.tuning import DENSE_ENTRIES, FEW_NUMBERS, GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS, TILED_COLUMNS
 from didact.kernels.base import Kernel
-from didact.kernels.gaussian_loops import gaussian_sums
+from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
 from didact.kernels.strings import as_strings
 
@@ -163,25 +163,37 @@ def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
     """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel."""
     A, X = (in_widths(np.asarray(M, np.float64), kernel.width) for M in (A, X))
-    centre = X.mean(axis=0)
+    # What is zero in most rows stays so: its products are left out.
+    centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
     A, X = A - centre, X - centre
     halves = [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
-    left = np.column_stack([A, halves[0], np.ones(len(A))])
-    right = np.column_stack([X, np.ones(len(X)), halves[1]])
+    left = np.column_stack([halves[0], np.ones(len(A)), A])
+    right = np.column_stack([np.ones(len(X)), halves[1], X])
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
 
 
-def looped_rows(left: Array, right: Array) -> tuple[Array, Array] | None:
-    """Such rows as loops take them, the second turned; None if there are too many columns, or products overflow."""
-    wide = -(-left.shape[1] // 4) * 4
-    if left.shape[1] > LOOPED_COLUMNS or not len(left) or not len(right):
+def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
+    """Such rows as loops take them, and places, the second turned; None if they are wide, or products overflow."""
+    if not len(left) or not len(right):
         return None
+    columns = left.shape[1]
+    counts = np.count_nonzero(left, axis=1)
+    few = -(-int(counts.max()) // 4) * 4
+    sparse = FEW_NUMBERS * few <= columns <= TILED_COLUMNS
+    wide = few if sparse else -(-columns // 4) * 4
     largest = max(float(np.abs(M).max()) for M in (left, right))
-    if not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
+    if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
         return None
-    rows, columns = np.zeros((len(left), wide), left.dtype), np.zeros((wide, len(right)), left.dtype)
-    rows[:, : left.shape[1]], columns[: left.shape[1]] = left, right.T
-    return rows, columns
+    rows, turned = np.zeros((len(left), wide), left.dtype), np.zeros((max(wide, columns), len(right)), left.dtype)
+    turned[:columns] = right.T
+    if not sparse:
+        rows[:, :columns] = left
+        return rows, EVERY, turned
+    which, where = np.nonzero(left)
+    there = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    places = np.zeros(rows.shape, np.int32)
+    rows[which, there], places[which, there] = left[which, where], where
+    return rows, places, turned
 
 
 def gaussian_values(left: Array, right: Array) -> Array:
@@ -194,15 +206,19 @@ def gaussian_values(left: Array, right: Array) -> Array:
 class GramRows:
     """Rows k(x_i, ·) for all active x, in the slots of a cache that `smo_loops` hands out."""
 
-    def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None):
+    def __init__(
+        self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None, pair: Any = None
+    ):  # fmt: skip
         (X,) = readable(kernel, dtype, X)
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
-        self.pair = exponents(kernel, X, X, dtype) if isinstance(kernel, RBF) and isinstance(X, np.ndarray) else None
+        gaussian = pair is None and isinstance(kernel, RBF) and isinstance(X, np.ndarray)
+        self.pair = exponents(kernel, X, X, dtype) if gaussian else pair
         self.on_device = is_tensor(X)
         size = int(megabytes * 2**20 / np.dtype(dtype).itemsize) if memory is None else memory.size
         capacity = int(min(self.n, max(size // max(self.n, 1), 2 * working if memory is None else 0)))
         looped = None if self.pair is None else looped_rows(*self.pair)
-        left, right = (np.empty((0, 0), dtype),) * 2 if looped is None else looped
+        none = np.empty((0, 0), dtype)
+        left, places, right = (none, EVERY, none) if looped is None else looped
         shape = (capacity, self.n)
         if self.on_device:
             self.table: Any = namespace(X).empty(shape, dtype=X.dtype, device=X.device)
@@ -215,6 +231,7 @@ class GramRows:
             slot_of=np.full(self.n, -1),
             again=np.zeros(capacity, np.int8),
             left=left,
+            places=places,
             right=right,
         )
 
@@ -261,7 +278,8 @@ class GramRows:
             X = kernel.K[np.ix_(keep, keep)]
             kernel = GivenGram(X)
         memory = None if self.on_device else self.table
-        return GramRows(kernel, X, self.kept.table.dtype, megabytes, working, memory)
+        pair = None if self.pair is None else tuple(M[keep] for M in self.pair)
+        return GramRows(kernel, X, self.kept.table.dtype, megabytes, working, memory, pair)
 
 
 def takes_vectors(kernel: Any) -> bool:

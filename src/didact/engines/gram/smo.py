@@ -48,11 +48,11 @@ from didact.engines.gram.smo_loops import (
     STATE,
     SUM,
     WANTS_ROWS,
-    Variables,
     WorkingSet,
     work_off,
 )
 from didact.engines.gram.tuning import LEAST_TILE, LOOK_SECONDS, MOST_TILE, SHRINK_EVERY, SHRINK_SHARE, WORKING_SET
+from didact.engines.gram.violation_loops import Variables
 from didact.engines.loop.iterate import Report
 from didact.kernels.gaussian_loops import precision_of
 
@@ -249,7 +249,8 @@ class _WorkingSets:
         self.variables = Variables(
             row=dual.row.astype(np.int64), sign=dual.sign.copy(), linear=dual.linear.copy(), bound=dual.bound.copy(),
             alpha=alpha.copy(),
-            f=np.empty(len(alpha)), keys=np.empty(len(alpha)), taken=np.zeros(len(alpha), np.int8), u=u.copy(),
+            f=np.empty(len(alpha)), keys=np.empty((2, len(alpha))), which=np.empty(len(alpha), np.int64),
+            near=np.empty(len(alpha)), u=u.copy(),
         )  # fmt: skip
         self.now = np.zeros(1, STATE)
         self.now["most"] = how.max_iter if how.max_iter >= 0 else 1 << 62
@@ -341,7 +342,7 @@ class _WorkingSets:
         touched, q = int(self.now["open"][0]) * self.rows.n, len(self.chosen.rows)
         self.rows = self.rows.some(keep, self.how.cache_size, q)
         self.now["hand"], self.now["open"] = 0, self.rows.opened(q, touched)
-        parts = {name: getattr(v, name)[stay] for name in v._fields if name not in ("row", "u")}
+        parts = {name: getattr(v, name)[..., stay] for name in v._fields if name not in ("row", "u")}
         self.variables = Variables(row=(np.cumsum(busy) - 1)[v.row[stay]], u=v.u[keep], **parts)
         self.shrunk = True
 

@@ -15,13 +15,13 @@ that is done alone, the first one has a task without content.
 Layout::
 
     Variables          of all active variables (m,): numbers of rows, signs ±1, linear terms, bounds, α, f_i =
-                       sign_i ∂objective/∂α_i; and u = Kβ of the n active rows
+                       sign_i ∂objective/∂α_i, what they are chosen by; and u = Kβ of the n active rows
     WorkingSet         of q variables: numbers `chosen`, their `rows`, `slots` of these; copies of signs, bounds, α, f;
                        K (q, q), and what it is made of; lines of q numbers for `pairs`; what has moved, as slots and
                        `weights`
     KeptRows           `table` (slots, n) in float32 or float64, and which row is in which slot; `again` marks slots
-                       that were used since the hand that looks for a free one came by; left, right as in
-                       `gaussian_loops`, empty if the kernel has no loop
+                       that were used since the hand that looks for a free one came by; left, places, right as
+                       in `gaussian_loops`, empty if the kernel has no loop
     now                the state, one record of STATE
     edges              columns at which tiles begin
 """
@@ -34,7 +34,8 @@ from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.constrained.pair_loops import pairs
-from didact.kernels.gaussian_loops import two_rows
+from didact.engines.gram.violation_loops import Variables, set_keys, take_worst
+from didact.kernels.gaussian_loops import two_values
 
 SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
 STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
@@ -50,20 +51,6 @@ STATE = np.dtype(
         "on_device",
     )] + [(name, np.float64) for name in ("gap", "low", "high", "best", "tol", "goal", "left", "fallen", "noted")]
 )  # fmt: skip
-
-
-class Variables(NamedTuple):
-    """The active variables, and u of the active rows."""
-
-    row: Array
-    sign: Array
-    linear: Array
-    bound: Array
-    alpha: Array
-    f: Array
-    keys: Array
-    taken: Array  # int8
-    u: Array
 
 
 class WorkingSet(NamedTuple):
@@ -92,6 +79,7 @@ class KeptRows(NamedTuple):
     slot_of: Array  # row -> slot, −1 or OVERWRITTEN
     again: Array  # int8 (slots)
     left: Array
+    places: Array
     right: Array
 
 
@@ -128,7 +116,8 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
 def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
     """The violation and, unless it is small, the next set; whether threads can go on with it."""
     state = now[0]
-    set_violation(now, v)
+    state.low, high = set_keys(v)
+    state.high, state.gap = -high, max(-high - state.low, 0.0)
     if state.gap <= state.tol:
         state.wants = OPTIMAL
     elif state.idle > LINGERING + v.row.shape[0] // chosen.chosen.shape[0]:
@@ -150,31 +139,13 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
         i = chosen.chosen[k]
         chosen.rows[k], chosen.sign[k], chosen.bound[k] = v.row[i], v.sign[i], v.bound[i]
         chosen.alpha[k], chosen.f[k] = v.alpha[i], v.f[i]
-        for c in range(kept.right.shape[0]):
-            chosen.columns[c, k] = kept.right[c, v.row[i]]
+        _turn(kept.left, kept.places, v.row[i], chosen.columns, k)
     place_rows(now, chosen, kept)
     state.phase = SOLVE if state.on_device else FILL
     if state.on_device or (state.missing > 0 and kept.left.shape[0] == 0):
         state.wants = WANTS_ROWS
         return False
     return True
-
-
-@jit_unmanaged
-def set_violation(now: Array, v: Variables) -> None:
-    """f of all variables; the least of those that may rise and the largest of those that may fall; the violation."""
-    low, high = np.inf, -np.inf
-    for i in range(v.row.shape[0]):
-        f = v.u[v.row[i]] + v.sign[i] * v.linear[i]
-        v.f[i] = f
-        above, below = v.alpha[i] > 0.0, v.alpha[i] < v.bound[i]
-        rise, fall = (below, above) if v.sign[i] > 0 else (above, below)
-        if rise and f < low:
-            low = f
-        if fall and f > high:
-            high = f
-    now[0].low, now[0].high = low, high
-    now[0].gap = max(high - low, 0.0)
 
 
 @jit_unmanaged(inline="always")  # of one caller
@@ -188,74 +159,30 @@ def _select(now: Array, v: Variables, chosen: WorkingSet) -> None:
         return
     kept = min(state.last, q // 2)
     for k in range(kept):
-        v.taken[chosen.chosen[k]] = 1
-        chosen.missing[k] = chosen.chosen[k]  # for a moment
+        i = chosen.chosen[k]
+        v.keys[0, i] = v.keys[1, i] = np.inf
+        chosen.missing[k] = i  # for a moment
     room = (q - kept) // 2
-    _take_worst(v, 1.0, room)
-    _take_worst(v, -1.0, room)
-    size = 0
-    for i in range(m):
-        if v.taken[i] == 2:
-            chosen.chosen[size] = i
-            size += 1
-        v.taken[i] = 0
+    size = take_worst(v, 0, room, chosen.chosen, 0, chosen.lines[0])
+    size = take_worst(v, 1, room, chosen.chosen, size, chosen.lines[0])
     for k in range(kept):
         chosen.chosen[size + k] = chosen.missing[k]
     state.size = state.last = size + kept
 
 
 @jit_unmanaged
-def _take_worst(v: Variables, sense: float, number: int) -> None:
-    """Mark variables with the least f of those that may rise (sense 1), or the largest of those that may fall (−1)."""
-    count = 0
-    for i in range(v.row.shape[0]):
-        if v.taken[i] == 0 and _may(v, i, sense):
-            v.keys[count] = sense * v.f[i]
-            count += 1
-    number = min(number, count)
-    if number == 0:
-        return
-    worst = kth_least(v.keys, count, number - 1)
-    ties = number
-    for k in range(count):
-        ties -= v.keys[k] < worst
-    for i in range(v.row.shape[0]):
-        if v.taken[i] == 0 and _may(v, i, sense):
-            key = sense * v.f[i]
-            if key < worst or (key == worst and ties > 0):
-                v.taken[i] = 2
-                ties -= key == worst
-
-
-@jit_unmanaged
-def _may(v: Variables, i: int, sense: float) -> bool:
-    """Whether a variable may rise (sense 1) or fall (−1), in units of sign · α."""
-    return v.alpha[i] < v.bound[i] if v.sign[i] * sense > 0 else v.alpha[i] > 0.0
-
-
-@jit_unmanaged
-def kth_least(values: Array, count: int, k: int) -> float:
-    """The number with k smaller ones among the first `count`, which change places (Hoare's selection)."""
-    first, last = 0, count - 1
-    while first < last:
-        pivot = values[(first + last) // 2]
-        i, j = first, last
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            last = j
-        elif k >= i:
-            first = i
-        else:
-            return values[k]
-    return values[k]
+def _turn(left: Array, places: Array, row: int, columns: Array, k: int) -> None:
+    """Column k from a row of `left`: as in `right`, where the first two numbers have changed places."""
+    if places.shape[0] == 0:
+        for c in range(left.shape[1]):
+            columns[1 - c if c < 2 else c, k] = left[row, c]
+    else:
+        for c in range(columns.shape[0]):
+            columns[c, k] = 0
+        for n in range(left.shape[1]):
+            c = places[row, n]
+            if left[row, n] != 0:
+                columns[1 - c if c < 2 else c, k] = left[row, n]
 
 
 @jit_unmanaged
@@ -326,7 +253,7 @@ def work_off(
         begin, end = edges[tile], edges[tile + 1]
         if now[0].phase == FILL and kept.left.shape[0] > 0:
             _fill(begin, end, now[0].missing, chosen, kept, precision, spare)
-            _square(size * tile // tiles, size * (tile + 1) // tiles, size, chosen, kept.left, precision, spare)
+            _square(size * tile // tiles, size * (tile + 1) // tiles, size, chosen, kept, precision, spare)
         elif now[0].phase == FILL:
             _collect(begin, end, size, chosen, kept.table, members)
         elif now[0].phase == ADD_ROWS:
@@ -342,22 +269,23 @@ def _fill(
     """Compute a tile of the rows that are missing."""
     for k in range(0, missing, 2):
         one, two = chosen.missing[k], chosen.missing[min(k + 1, missing - 1)]
-        two_rows(kept.left, chosen.rows[one], chosen.rows[two], kept.right, begin, end, precision, spare)
-        to, beside = kept.table[chosen.slots[one]], kept.table[chosen.slots[two]]
-        for j in range(end - begin):
-            to[begin + j] = spare[0, j]
-        for j in range(end - begin):
-            beside[begin + j] = spare[1, j]
+        two_values(kept.left, kept.places, chosen.rows[one], chosen.rows[two], kept.right, begin, end, precision, spare)
+        for r in range(2 if two != one else 1):
+            to = kept.table[chosen.slots[two if r else one], begin:end]
+            for j in range(end - begin):
+                to[j] = spare[r, j]
 
 
 @jit_unmanaged(inline="always")  # of one caller
 def _square(
-    begin: int, end: int, size: int, chosen: WorkingSet, left: Array, precision: Any, spare: Array
+    begin: int, end: int, size: int, chosen: WorkingSet, kept: KeptRows, precision: Any, spare: Array
 ) -> None:  # fmt: skip
     """Compute some lines of the set's own matrix: quicker than to look for its numbers among the rows."""
     for k in range(begin, end, 2):
         other = min(k + 1, end - 1)
-        two_rows(left, chosen.rows[k], chosen.rows[other], chosen.columns, 0, size, precision, spare)
+        two_values(
+            kept.left, kept.places, chosen.rows[k], chosen.rows[other], chosen.columns, 0, size, precision, spare
+        )
         for r in range(other - k + 1):
             for j in range(size):
                 chosen.K[k + r, j] = spare[r, j]
