@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
@@ -18,7 +19,15 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
-from didact.engines.gram.tuning import DENSE_ENTRIES, FEW_NUMBERS, GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS, TILED_COLUMNS
+from didact.engines.gram.tuning import (
+    CLOSE_PRODUCTS,
+    COLUMNS_EACH,
+    DENSE_ENTRIES,
+    GRAM_TILE,
+    LOOPED_COLUMNS,
+    LOOPED_SUMS,
+    TILED_COLUMNS,
+)
 from didact.kernels.base import Kernel
 from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
@@ -131,6 +140,8 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.f
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
     A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
+    if isinstance(kernel, RBF) and isinstance(A, np.ndarray) and A.size * len(X) <= CLOSE_PRODUCTS:
+        return np.asarray(close_values(kernel, A, X) @ coef)
     fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
     looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
     if looped is not None:
@@ -179,7 +190,7 @@ def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
     columns = left.shape[1]
     counts = np.count_nonzero(left, axis=1)
     few = -(-int(counts.max()) // 4) * 4
-    sparse = FEW_NUMBERS * few <= columns <= TILED_COLUMNS
+    sparse = COLUMNS_EACH * few <= columns <= TILED_COLUMNS
     wide = few if sparse else -(-columns // 4) * 4
     largest = max(float(np.abs(M).max()) for M in (left, right))
     if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
@@ -201,6 +212,13 @@ def gaussian_values(left: Array, right: Array) -> Array:
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
     return np.exp(found, out=found)
+
+
+def close_values(kernel: RBF, A: Array, X: Array) -> Array:
+    """The values of a Gaussian kernel for few rows."""
+    if isinstance(kernel.width, tuple):
+        return np.exp(-0.5 * cdist(in_widths(A, kernel.width), in_widths(X, kernel.width), "sqeuclidean"))
+    return np.exp(cdist(A, X, "sqeuclidean") * (-0.5 / kernel.width / kernel.width))
 
 
 class GramRows:

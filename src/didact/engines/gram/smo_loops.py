@@ -104,7 +104,7 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
                 state.wants = NEWTON
                 return False
         if state.phase == CARRY_OVER:
-            _move(now, v, chosen)
+            _move(now, v, chosen, _is_whole(now, v, kept))
             state.phase = ADD_ROWS
             if state.on_device:
                 state.wants = SUM
@@ -140,7 +140,10 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
         chosen.rows[k], chosen.sign[k], chosen.bound[k] = v.row[i], v.sign[i], v.bound[i]
         chosen.alpha[k], chosen.f[k] = v.alpha[i], v.f[i]
         _turn(kept.left, kept.places, v.row[i], chosen.columns, k)
-    place_rows(now, chosen, kept)
+    if _is_whole(now, v, kept):
+        state.missing = 0
+    else:
+        place_rows(now, chosen, kept)
     state.phase = SOLVE if state.on_device else FILL
     if state.on_device or (state.missing > 0 and kept.left.shape[0] == 0):
         state.wants = WANTS_ROWS
@@ -221,19 +224,27 @@ def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
 
 
 @jit_unmanaged(inline="always")  # of one caller
-def _move(now: Array, v: Variables, chosen: WorkingSet) -> None:
+def _move(now: Array, v: Variables, chosen: WorkingSet, whole: bool) -> None:
     """Write α back, list the rows whose coefficients have changed, and sum up how far the objective has fallen."""
     count, fall = 0, 0.0
     for k in range(now[0].size):
         i = chosen.chosen[k]
         change = chosen.sign[k] * (chosen.alpha[k] - v.alpha[i])
         v.alpha[i] = chosen.alpha[k]
-        if change != 0.0:
+        if whole:
+            v.u[v.row[i]] = chosen.f[k] - v.sign[i] * v.linear[i]
+        elif change != 0.0:
             chosen.moved[count], chosen.weights[count] = chosen.slots[k], change
-            fall -= 0.5 * change * (v.f[i] + chosen.f[k])
             count += 1
+        fall -= 0.5 * change * (v.f[i] + chosen.f[k])
     now[0].moved = count
     now[0].fallen += fall
+
+
+@jit_unmanaged
+def _is_whole(now: Array, v: Variables, kept: KeptRows) -> bool:
+    """Whether the set has all variables, so that f of the set tells all of u, and no row has to be kept for it."""
+    return now[0].size == v.row.shape[0] and kept.left.shape[0] > 0
 
 
 @jit_unmanaged
