@@ -5,7 +5,7 @@ import pytest
 
 from didact.core.jit import jit
 from didact.core.threads import set_threads
-from didact.engines.gram.rows import exponents, images, looped_rows
+from didact.engines.gram.rows import exponents, images, looped_rows, mirrored_sums
 from didact.kernels import RBF
 from didact.parts.exp_loops import exp_single1
 
@@ -27,6 +27,24 @@ def test_sums(shape, outputs, dtype):
             set_threads(None)
         error = 1e-13 if dtype == np.float64 else 2e-6
         np.testing.assert_allclose(found, kernel.gram(A, X) @ coef, atol=error * np.abs(coef).sum() * p)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 129, 1500])
+def test_columns_that_are_rows(n, zeros):
+    """Each value serves both; the sums are the same on any number of threads."""
+    X = RNG.normal(size=(n + 40, 30)) * (RNG.random((n + 40, 30)) >= zeros)
+    own, coef = np.sort(RNG.choice(n + 40, n, replace=False)), RNG.normal(size=n)
+    looped, found = looped_rows(*exponents(RBF(3.0), X, X[own])), []
+    assert (len(looped[1]) > 0) == (zeros > 0.5)
+    for threads in (1, 3):
+        set_threads(threads)
+        try:
+            found.append(mirrored_sums(*looped, coef, own))
+        finally:
+            set_threads(None)
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], RBF(3.0).gram(X, X[own]) @ coef, atol=1e-12 * np.abs(coef).sum())
 
 
 def test_numbers_that_overflow_have_no_loop():

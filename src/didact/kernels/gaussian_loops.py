@@ -29,6 +29,7 @@ from didact.parts.noun import Noun, Plain
 
 SUMS_TILE = 512  # columns of a tile
 EVERY = np.empty((0, 0), np.int32)  # places of rows of which all numbers count
+SUMS_PIECES = 64  # of rows that are columns as well, each with sums for all columns
 SUMS_ROWS = 64  # rows that see a tile while it is near
 
 exponential1 = dispatch("exponential1")
@@ -130,17 +131,24 @@ def two_values(
 @jit_unmanaged(fastmath=REASSOCIATE)
 def sums_pass(
     turn: Array, edges: Array, left: Array, places: Array, right: Array, coef: Array, exponentials: Any, spare: Array,
-    out: Array,
+    out: Array, mirror: Array,
 ) -> None:  # fmt: skip
-    """Take pieces of the rows until there are no more: out[i, k] = Σ_j e^(a_i·x_j) coef[k, j]."""
+    """Take pieces of the rows until there are no more: out[i, k] = Σ_j e^(a_i·x_j) coef[k, j].
+
+    With a mirror (pieces, m) rows and columns are the same: columns before the piece are left out, and those after it
+    get their sums over the rows of the piece in its line of the mirror.
+    """
+    m, mirrored = right.shape[1], mirror.shape[0] > 0
     for _ in range(turn[1]):
         piece = atomic_add(turn, 0, 1)
         if piece + 1 >= edges.shape[0]:
             return
-        for begin in range(0, right.shape[1], SUMS_TILE):
-            end = min(begin + SUMS_TILE, right.shape[1])
-            for i in range(edges[piece], edges[piece + 1], 2):
-                other = min(i + 1, edges[piece + 1] - 1)
+        first, last = edges[piece], edges[piece + 1]
+        begin = first if mirrored else 0
+        while begin < m:
+            end = last if mirrored and begin == first else min(begin + SUMS_TILE, m)
+            for i in range(first, last, 2):
+                other = min(i + 1, last - 1)
                 two_values(left, places, i, other, right, begin, end, exponentials, spare)
                 for r in range(other - i + 1):
                     for k in range(coef.shape[0]):
@@ -148,20 +156,33 @@ def sums_pass(
                         for j in range(end - begin):
                             total += spare[r, j] * coef[k, begin + j]
                         out[i + r, k] += total
+                    if mirrored and begin > first:
+                        line, factor = mirror[piece, begin:end], coef[0, i + r]
+                        for j in range(end - begin):
+                            line[j] += factor * spare[r, j]
+            begin = end
 
 
-def gaussian_sums(left: Array, places: Array, right: Array, coef: Array) -> Array:
-    """Σ_j e^(a_i·x_j) coef_j for each row a_i, (n,) or (n, k), on all threads."""
+def gaussian_sums(left: Array, places: Array, right: Array, coef: Array, same: bool = False) -> Array:
+    """Σ_j e^(a_i·x_j) coef_j for each row a_i, (n,) or (n, k), on all threads.
+
+    If rows and columns are the `same`, in one order, and k is 1, each value is computed once for both.
+    """
     table = np.ascontiguousarray(np.atleast_2d(coef.T), np.float64)
-    out = np.zeros((len(left), len(table)))
-    edges = np.linspace(0, len(left), -(-len(left) // SUMS_ROWS) + 1).astype(np.int64)
+    n = len(left)
+    out = np.zeros((n, len(table)))
+    pieces = max(-(-n // SUMS_TILE), min(SUMS_PIECES, -(-n // SUMS_ROWS))) if same else -(-n // SUMS_ROWS)
+    edges = np.linspace(0, n, pieces + 1).astype(np.int64)
+    mirror = np.zeros((pieces if same else 0, n))
     precision = precision_of(left.dtype)
 
     def loop(turn: Array) -> None:
-        sums_pass(turn, edges, left, places, right, table, precision, np.empty((2, SUMS_TILE), left.dtype), out)
+        sums_pass(turn, edges, left, places, right, table, precision, np.empty((2, SUMS_TILE), left.dtype), out, mirror)
 
-    share_pieces(len(edges) - 1, loop)
-    return out.reshape(len(left), *coef.shape[1:])
+    share_pieces(pieces, loop)
+    if same:
+        out[:, 0] += mirror.sum(axis=0)
+    return out.reshape(n, *coef.shape[1:])
 
 
 def warm() -> None:

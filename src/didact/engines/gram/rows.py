@@ -26,6 +26,7 @@ from didact.engines.gram.tuning import (
     GRAM_TILE,
     LOOPED_COLUMNS,
     LOOPED_SUMS,
+    MIRRORED,
     TILED_COLUMNS,
 )
 from didact.kernels.base import Kernel
@@ -136,8 +137,13 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
     parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
 
 
-def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64) -> Array:
-    """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
+def images(
+    kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64, own: Array | None = None
+) -> Array:
+    """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made.
+
+    `own` are the numbers of the rows X in A, if they are there.
+    """
     A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
     if isinstance(kernel, RBF) and isinstance(A, np.ndarray) and A.size * len(X) <= CLOSE_PRODUCTS:
@@ -145,7 +151,8 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.f
     fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
     looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
     if looped is not None:
-        return gaussian_sums(*looped, coef)
+        several = own is not None and MIRRORED[0] <= len(own) <= MIRRORED[1]
+        return mirrored_sums(*looped, coef, own) if several else gaussian_sums(*looped, coef)
     out = np.empty((A.shape[0], *coef.shape[1:]))
 
     def piece(a: int, b: int) -> None:
@@ -157,6 +164,14 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.f
     else:
         tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
     return out
+
+
+def mirrored_sums(left: Array, places: Array, right: Array, coef: Array, own: Array) -> Array:
+    """`gaussian_sums` where the columns are some of the rows: what two of these have in common is computed once."""
+    u, others = np.empty(len(left)), np.delete(np.arange(len(left)), own)
+    for rows, same in ((own, True), (others, False)):
+        u[rows] = gaussian_sums(left[rows], places[rows] if len(places) else places, right, coef, same)
+    return u
 
 
 def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:

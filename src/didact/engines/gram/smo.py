@@ -205,7 +205,7 @@ def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> A
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    u = images(kernel, X, rows_at(X, used), beta[used], dtype)
+    u = images(kernel, X, rows_at(X, used), beta[used], dtype, used)
     if not np.isfinite(u).all():
         raise not_finite(used)
     return u

@@ -5,6 +5,7 @@ LOOPED_COLUMNS = 100  # up to which a compiled loop makes values of a Gaussian k
 COLUMNS_EACH = 2  # for a number other than zero: 100 of 202 take 4.0 ns a value as well as all, 48 of 402 3.3 for 7.2
 TILED_COLUMNS = 500  # up to which a tile of 512 stays in the second cache
 LOOPED_SUMS = 4  # sums of such values up to which the loop is quicker
+MIRRORED = 1000, 30_000  # rows of which values for both orders are computed once: fewer gain little, more take 16 MB
 LEAST_TILE, MOST_TILE = 256, 512  # columns of the Gram matrix that a thread works on at a time, in the first cache
 LOOK_SECONDS = 0.1  # after which Python looks at the clock and for Ctrl-C, at the latest after a working set
 WORKING_SET = 512  # variables of a working set of support vector machines: its Gram matrix has 2 MB
