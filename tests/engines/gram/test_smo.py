@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from didact.core.threads import set_threads
+from didact.engines.constrained.violation_loops import Variables, kth_least, take_worst
 from didact.engines.gram import smo
 from didact.engines.gram.rows import GivenGram
 from didact.engines.gram.smo import Dual, Search, coefficients, solve_dual, violation
 from didact.engines.gram.smo_loops import STATE, KeptRows, WorkingSet, place_rows
-from didact.engines.gram.violation_loops import Variables, kth_least, take_worst
 from didact.kernels import RBF, Polynomial
 
 N = 1500

@@ -21,7 +21,7 @@ from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
 
 LEAST_CURVATURE = 1e-12  # the least curvature along a step
-BLOCK = 16  # numbers that are looked through at once for one of them
+LOOK_BLOCK = 16  # numbers that are looked through at once for one of them
 FAST = {"contract", "nnan", "nsz", "reassoc"}
 
 
@@ -84,7 +84,7 @@ def _least(sense: float, values: Array, barred: Array, size: int, room: Array) -
     second, there = values[size - half : size], barred[size - half : size]  # halves overlap if the number is odd
     for k in range(half):
         room[k] = min(sense * values[k] + barred[k], sense * second[k] + there[k])
-    while half > BLOCK:
+    while half > LOOK_BLOCK:
         rest = half // 2
         half -= rest
         for k in range(rest):
@@ -99,13 +99,13 @@ def _least(sense: float, values: Array, barred: Array, size: int, room: Array) -
 def _place(values: Array, barred: Array, size: int, least: float) -> int:
     """The first place where values + barred is a number that is there."""
     begin = 0
-    while begin + BLOCK <= size:
-        some, there, found = values[begin : begin + BLOCK], barred[begin : begin + BLOCK], False
-        for k in range(BLOCK):
+    while begin + LOOK_BLOCK <= size:
+        some, there, found = values[begin : begin + LOOK_BLOCK], barred[begin : begin + LOOK_BLOCK], False
+        for k in range(LOOK_BLOCK):
             found |= some[k] + there[k] == least
         if found:
             break
-        begin += BLOCK
+        begin += LOOK_BLOCK
     while values[begin] + barred[begin] != least and begin < size - 1:
         begin += 1
     return begin

@@ -21,7 +21,7 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
 from didact.engines.gram.tuning import (
     CLOSE_PRODUCTS,
-    COLUMNS_EACH,
+    COLUMNS_PER_NUMBER,
     DENSE_ENTRIES,
     GRAM_TILE,
     LOOPED_COLUMNS,
@@ -151,8 +151,9 @@ def images(
     fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
     looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
     if looped is not None:
-        several = own is not None and MIRRORED[0] <= len(own) <= MIRRORED[1]
-        return mirrored_sums(*looped, coef, own) if several else gaussian_sums(*looped, coef)
+        if own is not None and MIRRORED[0] <= len(own) <= MIRRORED[1]:
+            return mirrored_sums(*looped, coef, own)
+        return gaussian_sums(*looped, coef)
     out = np.empty((A.shape[0], *coef.shape[1:]))
 
     def piece(a: int, b: int) -> None:
@@ -205,7 +206,7 @@ def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
     columns = left.shape[1]
     counts = np.count_nonzero(left, axis=1)
     few = -(-int(counts.max()) // 4) * 4
-    sparse = COLUMNS_EACH * few <= columns <= TILED_COLUMNS
+    sparse = COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
     wide = few if sparse else -(-columns // 4) * 4
     largest = max(float(np.abs(M).max()) for M in (left, right))
     if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):

@@ -35,6 +35,7 @@ from didact.core.jit.atomics import new_board
 from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.constrained.low_rank_program import interior_point
+from didact.engines.constrained.violation_loops import Variables
 from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, gram_of, images, low_rank_features, not_finite
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
@@ -52,7 +53,6 @@ from didact.engines.gram.smo_loops import (
     work_off,
 )
 from didact.engines.gram.tuning import LEAST_TILE, LOOK_SECONDS, MOST_TILE, SHRINK_EVERY, SHRINK_SHARE, WORKING_SET
-from didact.engines.gram.violation_loops import Variables
 from didact.engines.loop.iterate import Report
 from didact.kernels.gaussian_loops import precision_of
 

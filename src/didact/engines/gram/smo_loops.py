@@ -34,7 +34,7 @@ from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.constrained.pair_loops import pairs
-from didact.engines.gram.violation_loops import Variables, set_keys, take_worst
+from didact.engines.constrained.violation_loops import Variables, set_keys, take_worst
 from didact.kernels.gaussian_loops import two_values
 
 SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside

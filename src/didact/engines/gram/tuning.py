@@ -2,7 +2,7 @@
 
 GRAM_TILE = 512  # rows of a tile of a Gram matrix: a product of 512 × 30 × n stays in the second cache
 LOOPED_COLUMNS = 100  # up to which a compiled loop makes values of a Gaussian kernel quicker than BLAS
-COLUMNS_EACH = 2  # for a number other than zero: 100 of 202 take 4.0 ns a value as well as all, 48 of 402 3.3 for 7.2
+COLUMNS_PER_NUMBER = 2  # other than zero: 100 of 202 take 4.0 ns a value as well as all of them, 48 of 402 3.3 for 7.2
 TILED_COLUMNS = 500  # up to which a tile of 512 stays in the second cache
 LOOPED_SUMS = 4  # sums of such values up to which the loop is quicker
 MIRRORED = 1000, 30_000  # rows of which values for both orders are computed once: fewer gain little, more take 16 MB

@@ -1,7 +1,7 @@
 """Which variables of a dual violate the optimality conditions most.
 
-Layout: `Variables` are described in `smo_loops`. Their `keys` (2, m) are f where a variable may rise, and −f where it
-may fall, else infinity: the least of either side violate the conditions most. `which` and `near` list candidates.
+Layout: `Variables` are described in `gram.smo_loops`. Their `keys` (2, m) are f where a variable may rise, and −f where
+it may fall, else infinity: the least of either side violate the conditions most. `which` and `near` list candidates.
 
 Arithmetic: three passes over the variables and one over each side's keys; the few that a sample does not rule out are
 compared with each other.
