@@ -89,3 +89,10 @@ def test_exponential_of_float32():
     low = np.full(1, -1e9, np.float32)
     all_of(low, out[:1])
     assert 0 <= out[0] < 2e-38
+
+
+@pytest.mark.parametrize("width", [1.5, (0.5, 2.0, 3.0)])
+@pytest.mark.parametrize("n", [1, 400])
+def test_few_rows_have_no_loop_but_the_same_values(n, width):
+    A, X, coef = RNG.normal(size=(n, 3)), RNG.normal(size=(300, 3)), RNG.normal(size=300)
+    np.testing.assert_allclose(images(RBF(width), A, X, coef), RBF(width).gram(A, X) @ coef, atol=1e-11)
