@@ -33,6 +33,7 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.rows import GivenGram, images
 from didact.engines.gram.smo import NO_PROGRESS, Dual, Search, Solved, leap, solve_dual
+from didact.engines.gram.tuning import WORTH_POOL
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.approximated import fit_classes
 from didact.svm.base import (
@@ -193,7 +194,8 @@ class SVC(ClassifierMixin, _KernelMachine):
         tasks = tasks_of(codes, len(self.classes_), bound > 0, self.strategy)
         with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
             how = self._search()
-            solved = progress.each(lambda t, report: separate(kernel, X, t, bound[t.rows], how, report), tasks)
+            many = sum(len(t.rows) for t in tasks) >= WORTH_POOL
+            solved = progress.each(lambda t, report: separate(kernel, X, t, bound[t.rows], how, report), tasks, many)
         self._store(X, codes, tasks, solved)
         self._calibrate(kernel, X, codes, bound, w, how)
         return self

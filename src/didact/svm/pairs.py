@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import to_numpy
+from didact.core.threads import one_blas_thread
 from didact.core.typing import Array
 
 
@@ -13,11 +14,7 @@ def arranged(table: Array, codes: Array, K: int, strategy: str) -> Array:
     """Coefficients (n_SV, n_decisions) as (K − 1, n_SV), a row for each other class in order; or transposed."""
     if K == 2 or strategy == "ovr":
         return table.T.copy()
-    out = np.zeros((K - 1, len(table)))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        out[j - 1, codes == i] = table[codes == i, k]
-        out[i, codes == j] = table[codes == j, k]
-    return out
+    return np.take_along_axis(table, pairs_of(K)[codes], axis=1).T.copy()
 
 
 def spread(dual_coef: Array, codes: Array, K: int, strategy: str) -> Array:
@@ -25,20 +22,22 @@ def spread(dual_coef: Array, codes: Array, K: int, strategy: str) -> Array:
     if K == 2 or strategy == "ovr":
         return dual_coef.T
     out = np.zeros((len(codes), K * (K - 1) // 2))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        out[codes == i, k] = dual_coef[j - 1, codes == i]
-        out[codes == j, k] = dual_coef[i, codes == j]
+    np.put_along_axis(out, pairs_of(K)[codes], dual_coef.T, axis=1)
     return out
+
+
+def pairs_of(K: int) -> Array:
+    """The numbers of the pairs in which each class takes part (K, K − 1), in the order of the other class."""
+    number = np.zeros((K, K), np.int64)
+    number[np.triu_indices(K, 1)] = np.arange(K * (K - 1) // 2)
+    return (number + number.T)[~np.eye(K, dtype=bool)].reshape(K, K - 1)
 
 
 def votes(pairs: Array, K: int) -> Array:
     """How many pairs each class wins."""
-    found = np.zeros((len(pairs), K))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        first = pairs[:, k] > 0
-        found[:, i] += first
-        found[:, j] += ~first
-    return found
+    first, second = (np.eye(K)[one] for one in np.triu_indices(K, 1))
+    with one_blas_thread:
+        return np.asarray((pairs > 0).astype(np.float64) @ (first - second) + second.sum(axis=0))
 
 
 def by_class(pairs: Any, K: int) -> Array:

@@ -29,7 +29,7 @@ def test_conditions_hold(n, rank, one_sign, seed):
     p, alpha = rng.normal(size=n), bound * rng.choice([0.0, 0.3, 1.0], n)
     before = sign @ alpha
     f = sign * (sign * (K[:n, :n] @ (sign * alpha)) + p)
-    steps, gap = pairs(K, n, alpha, sign, bound, f, np.zeros((4, room)), 1e-8, 1_000_000)
+    steps, gap = pairs(K, n, alpha, sign, bound, f, np.zeros((5, room)), 1e-8, 1_000_000)
     assert steps < 1_000_000
     assert gap <= 1e-8
     assert left_over(K[:n, :n], p, sign, bound, alpha) <= 1e-8 + 1e-11 * (1 + abs(K).max() * bound.sum())
@@ -42,7 +42,7 @@ def test_the_limit_of_steps_is_kept():
     A = rng.normal(size=(30, 30))
     sign = rng.choice([-1.0, 1.0], 30)
     alpha = np.zeros(30)
-    steps, gap = pairs(A @ A.T, 30, alpha, sign, np.ones(30), -sign, np.zeros((4, 30)), 1e-9, 4)
+    steps, gap = pairs(A @ A.T, 30, alpha, sign, np.ones(30), -sign, np.zeros((5, 30)), 1e-9, 4)
     assert steps == 4
     assert gap > 1e-9
     assert (alpha > 0).sum() <= 8

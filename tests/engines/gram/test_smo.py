@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from didact.core.threads import set_threads
+from didact.engines.constrained.violation_loops import Variables, kth_least, take_worst
 from didact.engines.gram import smo
 from didact.engines.gram.rows import GivenGram
 from didact.engines.gram.smo import Dual, Search, coefficients, solve_dual, violation
-from didact.engines.gram.smo_loops import kth_least
+from didact.engines.gram.smo_loops import STATE, KeptRows, WorkingSet, place_rows
 from didact.kernels import RBF, Polynomial
 
 N = 1500
@@ -61,10 +62,25 @@ def test_kernels_and_memory_change_no_answer(kernel, how):
     assert residual(classes(), found.alpha, same) <= 1.1e-5
 
 
-def test_many_columns_go_through_products():
-    wide = np.hstack([X, np.zeros((N, 150))])
-    found, narrow = (solve_dual(KERNEL, Z, classes(), Search(tol=1e-6)) for Z in (wide, X))
+@pytest.mark.parametrize("more", [np.zeros((N, 150)), np.ones((N, 1)) * np.arange(150)], ids=["zeros", "products"])
+def test_many_columns_change_no_answer(more):
+    """Zeros are left out; other columns go through products."""
+    found, narrow = (solve_dual(KERNEL, Z, classes(), Search(tol=1e-6)) for Z in (np.hstack([X, more]), X))
     np.testing.assert_allclose(found.u - found.rho, narrow.u - narrow.rho, atol=1e-4)
+
+
+def test_indicators_of_categories():
+    """A working set that is a part of rows with many zeros, in both precisions and on several threads."""
+    Z = np.hstack([X[:, :1], np.eye(40)[RNG.integers(0, 40, N)], np.eye(9)[RNG.integers(0, 9, N)]])
+    for tol, threads in ((1e-3, 1), (1e-7, 4)):
+        set_threads(threads)
+        try:
+            found = solve_dual(KERNEL, Z, classes(), Search(tol=tol))
+        finally:
+            set_threads(None)
+        assert found.converged
+        K = KERNEL(Z)
+        assert violation(classes(), found.alpha, K @ coefficients(classes(), found.alpha, N))[0] <= 1.01 * tol
 
 
 def test_threads_stay_in_compiled_code(monkeypatch):
@@ -95,6 +111,40 @@ def test_limits_end_honestly():
 def test_selection_equals_sorting(values):
     for k in range(len(values)):
         assert kth_least(np.array(values), len(values), k) == sorted(values)[k]
+
+
+@pytest.mark.parametrize("m", [600, 5000])
+@pytest.mark.parametrize("number", [1, 40, 200])
+@pytest.mark.parametrize("kind", ["distinct", "ties", "few", "sorted"])
+def test_the_worst_are_taken(m, number, kind):
+    """Whatever a sample says of the keys; ties go to the first."""
+    rng = np.random.default_rng(m + number)
+    f = {"ties": rng.integers(0, 5, m) * 1.0, "sorted": np.arange(m) * 1.0}.get(kind, rng.normal(size=m))
+    if kind == "few":
+        f[rng.random(m) < 1 - 50 / m] = np.inf
+    keys, empty = np.stack([f, -f]), np.zeros(m)
+    v = Variables(empty.astype(int), *(empty,) * 5, keys, np.zeros(m, int), np.zeros(m), empty)
+    chosen = np.zeros(512, int)
+    size = take_worst(v, 0, number, chosen, 3, np.zeros(512))
+    order = np.argsort(f, kind="stable")[:number]
+    expected = order[np.isfinite(f[order])]
+    assert sorted(chosen[3:size]) == sorted(expected)
+    assert np.isinf(keys[1, expected]).all()
+
+
+def test_slots_are_opened_for_rows_that_come_back():
+    four, square = [np.zeros(2, int) for _ in range(4)], np.zeros((2, 2))
+    kept = KeptRows(np.zeros((4, 9)), np.full(4, -1), np.full(9, -1), np.zeros(4, np.int8), *(np.zeros((0, 0)),) * 3)
+    chosen = WorkingSet(*four, *(np.zeros(2),) * 4, square, square, square, np.zeros(2, int), np.zeros(2))
+    now = np.zeros(1, STATE)
+    now["size"], now["open"] = 2, 2
+    used = []
+    for rows in ((0, 1), (2, 3), (2, 1), (0, 2)):
+        chosen.rows[:] = rows
+        place_rows(now, chosen, kept)
+        used.append((int(now["missing"][0]), int(now["open"][0])))
+        assert [kept.row_of[slot] for slot in chosen.slots] == list(rows)
+    assert used == [(2, 2), (2, 2), (1, 3), (1, 4)]
 
 
 def test_a_violation_that_stays_while_the_objective_falls_is_no_rounding(monkeypatch):

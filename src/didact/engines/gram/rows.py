@@ -1,6 +1,6 @@
 """Rows of a Gram matrix on demand: computed in tiles on all threads, and kept in a bounded cache.
 
-A Gaussian kernel is one product and one exponential: with x' = ((x − mean)/w, −|x|²/2, 1) and z' = (z/w, 1, −|z|²/2),
+A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, (x − mean)/w) and z' = (1, −|z|²/2, z/w),
 log k(x, z) = x'·z'. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
 kernels go through `Kernel.gram`. Tensors are computed on their device, and only what the solver reads (the block of a
 working set, products with a vector) comes to the host.
@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
@@ -18,10 +19,19 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
-from didact.engines.gram.tuning import DENSE_ENTRIES, GRAM_TILE, LOOPED_COLUMNS, LOOPED_SUMS
+from didact.engines.gram.tuning import (
+    CLOSE_PRODUCTS,
+    COLUMNS_PER_NUMBER,
+    DENSE_ENTRIES,
+    GRAM_TILE,
+    LOOPED_COLUMNS,
+    LOOPED_SUMS,
+    MIRRORED,
+    TILED_COLUMNS,
+)
 from didact.kernels.base import Kernel
 from didact.kernels.foreign import checked_values
-from didact.kernels.gaussian_loops import gaussian_sums
+from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
 from didact.kernels.strings import as_strings
 
@@ -119,13 +129,22 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
     parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
 
 
-def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64) -> Array:
-    """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made."""
+def images(
+    kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.float64, own: Array | None = None
+) -> Array:
+    """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made.
+
+    `own` are the numbers of the rows X in A, if they are there.
+    """
     A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
+    if isinstance(kernel, RBF) and isinstance(A, np.ndarray) and A.size * len(X) <= CLOSE_PRODUCTS:
+        return np.asarray(close_values(kernel, A, X) @ coef)
     fast = exponents(kernel, A, X, dtype) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
     looped = looped_rows(*fast) if fast is not None and coef.size <= LOOPED_SUMS * len(coef) else None
     if looped is not None:
+        if own is not None and MIRRORED[0] <= len(own) <= MIRRORED[1]:
+            return mirrored_sums(*looped, coef, own)
         return gaussian_sums(*looped, coef)
     out = np.empty((A.shape[0], *coef.shape[1:]))
 
@@ -138,6 +157,14 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array, dtype: Any = np.f
     else:
         tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
     return out
+
+
+def mirrored_sums(left: Array, places: Array, right: Array, coef: Array, own: Array) -> Array:
+    """`gaussian_sums` where the columns are some of the rows: what two of these have in common is computed once."""
+    u, others = np.empty(len(left)), np.delete(np.arange(len(left)), own)
+    for rows, same in ((own, True), (others, False)):
+        u[rows] = gaussian_sums(left[rows], places[rows] if len(places) else places, right, coef, same)
+    return u
 
 
 def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
@@ -155,25 +182,37 @@ def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
     """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel."""
     A, X = (in_widths(np.asarray(M, np.float64), kernel.width) for M in (A, X))
-    centre = X.mean(axis=0)
+    # What is zero in most rows stays so: its products are left out.
+    centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
     A, X = A - centre, X - centre
     halves = [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
-    left = np.column_stack([A, halves[0], np.ones(len(A))])
-    right = np.column_stack([X, np.ones(len(X)), halves[1]])
+    left = np.column_stack([halves[0], np.ones(len(A)), A])
+    right = np.column_stack([np.ones(len(X)), halves[1], X])
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
 
 
-def looped_rows(left: Array, right: Array) -> tuple[Array, Array] | None:
-    """Such rows as loops take them, the second turned; None if there are too many columns, or products overflow."""
-    wide = -(-left.shape[1] // 4) * 4
-    if left.shape[1] > LOOPED_COLUMNS or not len(left) or not len(right):
+def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
+    """Such rows as loops take them, and places, the second turned; None if they are wide, or products overflow."""
+    if not len(left) or not len(right):
         return None
+    columns = left.shape[1]
+    counts = np.count_nonzero(left, axis=1)
+    few = -(-int(counts.max()) // 4) * 4
+    sparse = COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
+    wide = few if sparse else -(-columns // 4) * 4
     largest = max(float(np.abs(M).max()) for M in (left, right))
-    if not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
+    if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
         return None
-    rows, columns = np.zeros((len(left), wide), left.dtype), np.zeros((wide, len(right)), left.dtype)
-    rows[:, : left.shape[1]], columns[: left.shape[1]] = left, right.T
-    return rows, columns
+    rows, turned = np.zeros((len(left), wide), left.dtype), np.zeros((max(wide, columns), len(right)), left.dtype)
+    turned[:columns] = right.T
+    if not sparse:
+        rows[:, :columns] = left
+        return rows, EVERY, turned
+    which, where = np.nonzero(left)
+    there = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    places = np.zeros(rows.shape, np.int32)
+    rows[which, there], places[which, there] = left[which, where], where
+    return rows, places, turned
 
 
 def gaussian_values(left: Array, right: Array) -> Array:
@@ -183,18 +222,29 @@ def gaussian_values(left: Array, right: Array) -> Array:
     return np.exp(found, out=found)
 
 
+def close_values(kernel: RBF, A: Array, X: Array) -> Array:
+    """The values of a Gaussian kernel for few rows."""
+    if isinstance(kernel.width, tuple):
+        return np.exp(-0.5 * cdist(in_widths(A, kernel.width), in_widths(X, kernel.width), "sqeuclidean"))
+    return np.exp(cdist(A, X, "sqeuclidean") * (-0.5 / kernel.width / kernel.width))
+
+
 class GramRows:
     """Rows k(x_i, ·) for all active x, in the slots of a cache that `smo_loops` hands out."""
 
-    def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None):
+    def __init__(
+        self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int, memory: Any = None, pair: Any = None
+    ):  # fmt: skip
         (X,) = readable(kernel, dtype, X)
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
-        self.pair = exponents(kernel, X, X, dtype) if isinstance(kernel, RBF) and isinstance(X, np.ndarray) else None
+        gaussian = pair is None and isinstance(kernel, RBF) and isinstance(X, np.ndarray)
+        self.pair = exponents(kernel, X, X, dtype) if gaussian else pair
         self.on_device = is_tensor(X)
         size = int(megabytes * 2**20 / np.dtype(dtype).itemsize) if memory is None else memory.size
         capacity = int(min(self.n, max(size // max(self.n, 1), 2 * working if memory is None else 0)))
         looped = None if self.pair is None else looped_rows(*self.pair)
-        left, right = (np.empty((0, 0), dtype),) * 2 if looped is None else looped
+        none = np.empty((0, 0), dtype)
+        left, places, right = (none, EVERY, none) if looped is None else looped
         shape = (capacity, self.n)
         if self.on_device:
             self.table: Any = namespace(X).empty(shape, dtype=X.dtype, device=X.device)
@@ -207,8 +257,14 @@ class GramRows:
             slot_of=np.full(self.n, -1),
             again=np.zeros(capacity, np.int8),
             left=left,
+            places=places,
             right=right,
         )
+
+    def opened(self, working: int, touched: int) -> int:
+        """Slots to begin with where so many numbers of the memory are in use: all, if no loop makes rows quickly."""
+        capacity = len(self.kept.row_of)
+        return min(capacity, max(2 * working, touched // self.n)) if len(self.kept.left) else capacity
 
     def fill(self, rows: Array, slots: Array) -> None:
         """Compute rows into slots of the cache, where no loop does it."""
@@ -248,7 +304,8 @@ class GramRows:
             X = kernel.K[np.ix_(keep, keep)]
             kernel = GivenGram(X)
         memory = None if self.on_device else self.table
-        return GramRows(kernel, X, self.kept.table.dtype, megabytes, working, memory)
+        pair = None if self.pair is None else tuple(M[keep] for M in self.pair)
+        return GramRows(kernel, X, self.kept.table.dtype, megabytes, working, memory, pair)
 
 
 def takes_vectors(kernel: Any) -> bool:

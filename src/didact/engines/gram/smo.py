@@ -35,6 +35,7 @@ from didact.core.jit.atomics import new_board
 from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.constrained.low_rank_program import interior_point
+from didact.engines.constrained.violation_loops import Variables
 from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, gram_of, images, low_rank_features, not_finite
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
@@ -48,7 +49,6 @@ from didact.engines.gram.smo_loops import (
     STATE,
     SUM,
     WANTS_ROWS,
-    Variables,
     WorkingSet,
     work_off,
 )
@@ -205,7 +205,7 @@ def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> A
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    u = images(kernel, X, rows_at(X, used), beta[used], dtype)
+    u = images(kernel, X, rows_at(X, used), beta[used], dtype, used)
     if not np.isfinite(u).all():
         raise not_finite(used)
     return u
@@ -243,18 +243,19 @@ class _WorkingSets:
         self.chosen = WorkingSet(
             chosen=whole(), rows=whole(), slots=whole(), missing=whole(), sign=real(), bound=real(), alpha=real(),
             f=real(), K=np.zeros((q, q)), columns=np.zeros((self.rows.kept.right.shape[0], q), dtype),
-            lines=np.zeros((4, q)), moved=whole(), weights=real(),
+            lines=np.zeros((5, q)), moved=whole(), weights=real(),
         )  # fmt: skip
         self.numbers = np.arange(len(alpha))  # of the active variables
         self.variables = Variables(
             row=dual.row.astype(np.int64), sign=dual.sign.copy(), linear=dual.linear.copy(), bound=dual.bound.copy(),
             alpha=alpha.copy(),
-            f=np.empty(len(alpha)), keys=np.empty(len(alpha)), taken=np.zeros(len(alpha), np.int8), u=u.copy(),
+            f=np.empty(len(alpha)), keys=np.empty((2, len(alpha))), which=np.empty(len(alpha), np.int64),
+            near=np.empty(len(alpha)), u=u.copy(),
         )  # fmt: skip
         self.now = np.zeros(1, STATE)
         self.now["most"] = how.max_iter if how.max_iter >= 0 else 1 << 62
         self.now["steps"], self.now["tol"], self.now["best"] = steps, how.tol, np.inf
-        self.now["on_device"] = self.rows.on_device
+        self.now["on_device"], self.now["open"] = self.rows.on_device, self.rows.opened(q, 0)
 
     @property
     def steps(self) -> int:
@@ -338,9 +339,10 @@ class _WorkingSets:
         last = (np.cumsum(stay) - 1)[last[stay[last]]]
         self.chosen.chosen[: len(last)], self.now["last"] = last, len(last)
         self.numbers = self.numbers[stay]
-        self.rows = self.rows.some(keep, self.how.cache_size, len(self.chosen.rows))
-        self.now["hand"] = 0
-        parts = {name: getattr(v, name)[stay] for name in v._fields if name not in ("row", "u")}
+        touched, q = int(self.now["open"][0]) * self.rows.n, len(self.chosen.rows)
+        self.rows = self.rows.some(keep, self.how.cache_size, q)
+        self.now["hand"], self.now["open"] = 0, self.rows.opened(q, touched)
+        parts = {name: getattr(v, name)[..., stay] for name in v._fields if name not in ("row", "u")}
         self.variables = Variables(row=(np.cumsum(busy) - 1)[v.row[stay]], u=v.u[keep], **parts)
         self.shrunk = True
 

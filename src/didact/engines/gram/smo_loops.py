@@ -17,10 +17,10 @@ Layout, for m active variables, the n active rows they belong to, and working se
     KeptRows.table (slots, n)    slot s [ tile 0   | tile 1   | … ]   row row_of[s] of the Gram matrix; slot_of[row] = s
     Variables.u (n,)                    [ tile 0   | tile 1   | … ]   Kβ; a task has the columns of a tile
                                           ^ edges[0] ^ edges[1]
-    Variables   [ 0 | 1 | … | m − 1 ]   row, sign, linear, bound, α and f_i = sign_i ∂objective/∂α_i of each
+    Variables   [ 0 | 1 | … | m − 1 ]   row, sign, linear, bound, α, f_i = sign_i ∂objective/∂α_i and key of each
     WorkingSet  [ 0 | 1 | … | q − 1 ]   `chosen` points to variables, `rows` to rows, `slots` to the table; copies of
                                         sign, bound, α, f; K (q, q); `moved`, `weights`: slots and steps that are not 0
-    KeptRows    `again` marks slots used since the hand came by that looks for a free one; left, right as in
+    KeptRows    `again` marks slots used since the hand came by that looks for a free one; left, places, right as in
                 `gaussian_loops`, empty if the kernel has no loop;  now: the state, one record of STATE
 """
 
@@ -32,35 +32,23 @@ from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.constrained.pair_loops import pairs
-from didact.kernels.gaussian_loops import two_rows
+from didact.engines.constrained.violation_loops import Variables, set_keys, take_worst
+from didact.kernels.gaussian_loops import two_values
 
 SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
 STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
 LINGERING = 40  # working sets in a row, and one more for each q variables, without progress: the end
 BETTER = 1e-8  # of all that the objective has fallen: so much more is progress, too, while there were less than
 STEPS_ENOUGH = 500  # steps for each variable, of a thousand at least; after these only a smaller violation is progress
+OVERWRITTEN = -2  # the place of a row that was known once; −1: never
 CHOOSE, FILL, SOLVE, CARRY_OVER, ADD_ROWS = range(5)  # steps
 NOT_WANTED, OPTIMAL, LINGERS, NO_STEPS, LOOK_AGAIN, WANTS_ROWS, NEWTON, SUM = range(8)  # why Python is wanted
 STATE = np.dtype(
     [(name, np.int64) for name in (
-        "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand",
+        "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand", "open",
         "on_device",
     )] + [(name, np.float64) for name in ("gap", "low", "high", "best", "tol", "goal", "left", "fallen", "noted")]
 )  # fmt: skip
-
-
-class Variables(NamedTuple):
-    """The active variables, and u of the active rows."""
-
-    row: Array
-    sign: Array
-    linear: Array
-    bound: Array
-    alpha: Array
-    f: Array
-    keys: Array
-    taken: Array  # int8
-    u: Array
 
 
 class WorkingSet(NamedTuple):
@@ -76,7 +64,7 @@ class WorkingSet(NamedTuple):
     f: Array
     K: Array
     columns: Array  # (wide, q): those of `right` that belong to the rows
-    lines: Array  # (4, q) for `pairs`
+    lines: Array  # (5, q) for `pairs`
     moved: Array  # slots
     weights: Array
 
@@ -86,9 +74,10 @@ class KeptRows(NamedTuple):
 
     table: Array
     row_of: Array  # slot -> row
-    slot_of: Array  # row -> slot
+    slot_of: Array  # row -> slot, −1 or OVERWRITTEN
     again: Array  # int8 (slots)
     left: Array
+    places: Array
     right: Array
 
 
@@ -113,7 +102,7 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
                 state.wants = NEWTON
                 return False
         if state.phase == CARRY_OVER:
-            _move(now, v, chosen)
+            _move(now, v, chosen, _is_whole(now, v, kept))
             state.phase = ADD_ROWS
             if state.on_device:
                 state.wants = SUM
@@ -125,7 +114,8 @@ def advance(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
 def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> bool:
     """The violation and, unless it is small, the next set; whether threads can go on with it."""
     state = now[0]
-    set_violation(now, v)
+    state.low, high = set_keys(v)
+    state.high, state.gap = -high, max(-high - state.low, 0.0)
     if state.gap <= state.tol:
         state.wants = OPTIMAL
     elif state.idle > LINGERING + v.row.shape[0] // chosen.chosen.shape[0]:
@@ -147,31 +137,16 @@ def _choose(now: Array, v: Variables, chosen: WorkingSet, kept: KeptRows) -> boo
         i = chosen.chosen[k]
         chosen.rows[k], chosen.sign[k], chosen.bound[k] = v.row[i], v.sign[i], v.bound[i]
         chosen.alpha[k], chosen.f[k] = v.alpha[i], v.f[i]
-        for c in range(kept.right.shape[0]):
-            chosen.columns[c, k] = kept.right[c, v.row[i]]
-    place_rows(now, chosen, kept)
+        _turn(kept.left, kept.places, v.row[i], chosen.columns, k)
+    if _is_whole(now, v, kept):
+        state.missing = 0
+    else:
+        place_rows(now, chosen, kept)
     state.phase = SOLVE if state.on_device else FILL
     if state.on_device or (state.missing > 0 and kept.left.shape[0] == 0):
         state.wants = WANTS_ROWS
         return False
     return True
-
-
-@jit_unmanaged
-def set_violation(now: Array, v: Variables) -> None:
-    """f of all variables; the least of those that may rise and the largest of those that may fall; the violation."""
-    low, high = np.inf, -np.inf
-    for i in range(v.row.shape[0]):
-        f = v.u[v.row[i]] + v.sign[i] * v.linear[i]
-        v.f[i] = f
-        above, below = v.alpha[i] > 0.0, v.alpha[i] < v.bound[i]
-        rise, fall = (below, above) if v.sign[i] > 0 else (above, below)
-        if rise and f < low:
-            low = f
-        if fall and f > high:
-            high = f
-    now[0].low, now[0].high = low, high
-    now[0].gap = max(high - low, 0.0)
 
 
 @jit_unmanaged(inline="always")  # of one caller
@@ -185,79 +160,39 @@ def _select(now: Array, v: Variables, chosen: WorkingSet) -> None:
         return
     kept = min(state.last, q // 2)
     for k in range(kept):
-        v.taken[chosen.chosen[k]] = 1
-        chosen.missing[k] = chosen.chosen[k]  # for a moment
+        i = chosen.chosen[k]
+        v.keys[0, i] = v.keys[1, i] = np.inf
+        chosen.missing[k] = i  # for a moment
     room = (q - kept) // 2
-    _take_worst(v, 1.0, room)
-    _take_worst(v, -1.0, room)
-    size = 0
-    for i in range(m):
-        if v.taken[i] == 2:
-            chosen.chosen[size] = i
-            size += 1
-        v.taken[i] = 0
+    size = take_worst(v, 0, room, chosen.chosen, 0, chosen.lines[0])
+    size = take_worst(v, 1, room, chosen.chosen, size, chosen.lines[0])
     for k in range(kept):
         chosen.chosen[size + k] = chosen.missing[k]
     state.size = state.last = size + kept
 
 
 @jit_unmanaged
-def _take_worst(v: Variables, sense: float, number: int) -> None:
-    """Mark variables with the least f of those that may rise (sense 1), or the largest of those that may fall (−1)."""
-    count = 0
-    for i in range(v.row.shape[0]):
-        if v.taken[i] == 0 and _may(v, i, sense):
-            v.keys[count] = sense * v.f[i]
-            count += 1
-    number = min(number, count)
-    if number == 0:
-        return
-    worst = kth_least(v.keys, count, number - 1)
-    ties = number
-    for k in range(count):
-        ties -= v.keys[k] < worst
-    for i in range(v.row.shape[0]):
-        if v.taken[i] == 0 and _may(v, i, sense):
-            key = sense * v.f[i]
-            if key < worst or (key == worst and ties > 0):
-                v.taken[i] = 2
-                ties -= key == worst
-
-
-@jit_unmanaged
-def _may(v: Variables, i: int, sense: float) -> bool:
-    """Whether a variable may rise (sense 1) or fall (−1), in units of sign · α."""
-    return v.alpha[i] < v.bound[i] if v.sign[i] * sense > 0 else v.alpha[i] > 0.0
-
-
-@jit_unmanaged
-def kth_least(values: Array, count: int, k: int) -> float:
-    """The number with k smaller ones among the first `count`, which change places (Hoare's selection)."""
-    first, last = 0, count - 1
-    while first < last:
-        pivot = values[(first + last) // 2]
-        i, j = first, last
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            last = j
-        elif k >= i:
-            first = i
-        else:
-            return values[k]
-    return values[k]
+def _turn(left: Array, places: Array, row: int, columns: Array, k: int) -> None:
+    """Column k from a row of `left`: as in `right`, where the first two numbers have changed places."""
+    if places.shape[0] == 0:
+        for c in range(left.shape[1]):
+            columns[1 - c if c < 2 else c, k] = left[row, c]
+    else:
+        for c in range(columns.shape[0]):
+            columns[c, k] = 0
+        for n in range(left.shape[1]):
+            c = places[row, n]
+            if left[row, n] != 0:
+                columns[1 - c if c < 2 else c, k] = left[row, n]
 
 
 @jit_unmanaged
 def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
-    """A slot for each row of the set; those that have none get one that was not used for long, and are missing."""
+    """A slot for each row of the set; those that have none get one that was not used for long, and are missing.
+
+    Slots are opened one by one, for rows that come back after they were overwritten: memory that is touched for the
+    first time costs as much as the values of some rows.
+    """
     state = now[0]
     for k in range(state.size):
         slot = kept.slot_of[chosen.rows[k]]
@@ -267,13 +202,17 @@ def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
     for k in range(state.size):
         slot = kept.slot_of[chosen.rows[k]]
         if slot < 0:
-            slot = state.hand
-            while kept.again[slot] > 0:
-                kept.again[slot] -= kept.again[slot] == 1
-                slot = slot + 1 if slot + 1 < kept.again.shape[0] else 0
-            state.hand = slot
+            if slot == OVERWRITTEN and state.open < kept.again.shape[0]:
+                slot = state.open
+                state.open += 1
+            else:
+                slot = state.hand
+                while kept.again[slot] > 0:
+                    kept.again[slot] -= kept.again[slot] == 1
+                    slot = slot + 1 if slot + 1 < state.open else 0
+                state.hand = slot
             if kept.row_of[slot] >= 0:
-                kept.slot_of[kept.row_of[slot]] = -1
+                kept.slot_of[kept.row_of[slot]] = OVERWRITTEN
             kept.row_of[slot], kept.slot_of[chosen.rows[k]], kept.again[slot] = chosen.rows[k], slot, 2
             chosen.missing[state.missing] = k
             state.missing += 1
@@ -283,19 +222,27 @@ def place_rows(now: Array, chosen: WorkingSet, kept: KeptRows) -> None:
 
 
 @jit_unmanaged(inline="always")  # of one caller
-def _move(now: Array, v: Variables, chosen: WorkingSet) -> None:
+def _move(now: Array, v: Variables, chosen: WorkingSet, whole: bool) -> None:
     """Write α back, list the rows whose coefficients have changed, and sum up how far the objective has fallen."""
     count, fall = 0, 0.0
     for k in range(now[0].size):
         i = chosen.chosen[k]
         change = chosen.sign[k] * (chosen.alpha[k] - v.alpha[i])
         v.alpha[i] = chosen.alpha[k]
-        if change != 0.0:
+        if whole:
+            v.u[v.row[i]] = chosen.f[k] - v.sign[i] * v.linear[i]
+        elif change != 0.0:
             chosen.moved[count], chosen.weights[count] = chosen.slots[k], change
-            fall -= 0.5 * change * (v.f[i] + chosen.f[k])
             count += 1
+        fall -= 0.5 * change * (v.f[i] + chosen.f[k])
     now[0].moved = count
     now[0].fallen += fall
+
+
+@jit_unmanaged
+def _is_whole(now: Array, v: Variables, kept: KeptRows) -> bool:
+    """Whether the set has all variables, so that f of the set tells all of u, and no row has to be kept for it."""
+    return now[0].size == v.row.shape[0] and kept.left.shape[0] > 0
 
 
 @jit_unmanaged
@@ -315,7 +262,7 @@ def work_off(
         begin, end = edges[tile], edges[tile + 1]
         if now[0].phase == FILL and kept.left.shape[0] > 0:
             _fill(begin, end, now[0].missing, chosen, kept, precision, spare)
-            _square(size * tile // tiles, size * (tile + 1) // tiles, size, chosen, kept.left, precision, spare)
+            _square(size * tile // tiles, size * (tile + 1) // tiles, size, chosen, kept, precision, spare)
         elif now[0].phase == FILL:
             _collect(begin, end, size, chosen, kept.table, members)
         elif now[0].phase == ADD_ROWS:
@@ -331,22 +278,23 @@ def _fill(
     """Compute a tile of the rows that are missing."""
     for k in range(0, missing, 2):
         one, two = chosen.missing[k], chosen.missing[min(k + 1, missing - 1)]
-        two_rows(kept.left, chosen.rows[one], chosen.rows[two], kept.right, begin, end, precision, spare)
-        to, beside = kept.table[chosen.slots[one]], kept.table[chosen.slots[two]]
-        for j in range(end - begin):
-            to[begin + j] = spare[0, j]
-        for j in range(end - begin):
-            beside[begin + j] = spare[1, j]
+        two_values(kept.left, kept.places, chosen.rows[one], chosen.rows[two], kept.right, begin, end, precision, spare)
+        for r in range(2 if two != one else 1):
+            to = kept.table[chosen.slots[two if r else one], begin:end]
+            for j in range(end - begin):
+                to[j] = spare[r, j]
 
 
 @jit_unmanaged(inline="always")  # of one caller
 def _square(
-    begin: int, end: int, size: int, chosen: WorkingSet, left: Array, precision: Any, spare: Array
+    begin: int, end: int, size: int, chosen: WorkingSet, kept: KeptRows, precision: Any, spare: Array
 ) -> None:  # fmt: skip
     """Compute some lines of the set's own matrix: quicker than to look for its numbers among the rows."""
     for k in range(begin, end, 2):
         other = min(k + 1, end - 1)
-        two_rows(left, chosen.rows[k], chosen.rows[other], chosen.columns, 0, size, precision, spare)
+        two_values(
+            kept.left, kept.places, chosen.rows[k], chosen.rows[other], chosen.columns, 0, size, precision, spare
+        )
         for r in range(other - k + 1):
             for j in range(size):
                 chosen.K[k + r, j] = spare[r, j]
