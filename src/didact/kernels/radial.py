@@ -18,7 +18,7 @@ from scipy.special import kv
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.typing import AnyArray
+from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Traced, constant_like, inner_products, maximum, squares
 from didact.parts.noun import mask, require
 
@@ -62,6 +62,19 @@ def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         index = xp.arange(S.shape[0]) if xp is np else xp.arange(S.shape[0], device=S.device)
         S[index, index] = 0.0
     return S
+
+
+def half_distances(U: Array, V: Array) -> Array:
+    """−‖u_i − v_j‖²/2 of centred rows, with their squares beside them as two columns more."""
+    u, v = -0.5 * squares(U)[:, None], -0.5 * squares(V)[:, None]
+    H = np.hstack([U, u, np.ones_like(u)]) @ np.hstack([V, np.ones_like(v), v]).T
+    return np.minimum(H, 0.0, out=H)
+
+
+def squares_between(M: AnyArray, U: AnyArray, V: AnyArray) -> Array:
+    """Σ_ik M_ik (u_ij − v_kj)² for each column j, by one product."""
+    each = M.sum(axis=1) @ (U * U) + M.sum(axis=0) @ (V * V) - 2.0 * (U * (M @ V)).sum(axis=0)
+    return to_numpy(each)
 
 
 class Radial(Kernel):
@@ -121,11 +134,10 @@ class Radial(Kernel):
         return U - centre, None if V is None else V - centre
 
     def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, U: AnyArray, V: AnyArray) -> list[float]:
-        M = A * (-2.0 * self.slope(s) if not isinstance(self, RBF) else K)  # −2f′ = f
+        M = A * (-2.0 * self.slope(s))
         if not isinstance(self.width, tuple):
             return [float((M * s).sum())]
-        each = M.sum(axis=1) @ (U * U) + M.sum(axis=0) @ (V * V) - 2.0 * (U * (M @ V)).sum(axis=0)
-        return [float(v) for v in to_numpy(each)]
+        return [float(v) for v in squares_between(M, U, V)]
 
 
 class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
@@ -142,10 +154,30 @@ class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
         """One width, or one for each column."""
         return super().__new__(cls, read_width(width))
 
+    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+        """Of dense arrays exp(u·v − ‖u‖²/2 − ‖v‖²/2) from one product of longer rows, in one matrix."""
+        if not (isinstance(X, np.ndarray) and (Z is None or isinstance(Z, np.ndarray))):
+            return super().gram(X, Z)
+        U, V = self._dense(X, Z)
+        K = half_distances(U, U if V is None else V)
+        if V is None:
+            np.fill_diagonal(K, 0.0)
+        return np.exp(K, out=K)
+
+    def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
+        """All that a gradient needs is K, as −2f′ = f."""
+        U, V = self._dense(X, Z)
+        K = self.gram(X, Z)
+
+        def pull(A: AnyArray) -> list[float]:
+            each = squares_between(A * K, U, U if V is None else V)
+            return [float(v) for v in each] if isinstance(self.width, tuple) else [float(each.sum())]
+
+        return K, pull
+
     def value(self, s: AnyArray) -> AnyArray:
         """exp(−s/2)."""
-        s = s * -0.5
-        return np.exp(s, out=s) if isinstance(s, np.ndarray) else namespace(s).exp(s)
+        return namespace(s).exp(-0.5 * s)
 
     def slope(self, s: AnyArray) -> AnyArray:
         """−f/2."""
