@@ -14,6 +14,8 @@ from didact.engines.centroids.starts import plus_plus
 from didact.engines.gram.inducing import bound, full_rows
 from didact.engines.gram.process import evidence
 from didact.gaussian_process.posterior import Mean, columns_of, function_values
+from didact.gaussian_process.sample_start import sample_of
+from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import Moments
 
 CANDIDATES = 20  # rows for each inducing point from which they are chosen
@@ -100,3 +102,9 @@ def evidence_of(rows: Rows, read: Targets, Z: Array | None) -> Any:
             return evidence(kernel, X, targets, basis, noise, gradient)
 
     return value
+
+
+def sampled_evidence(rows: Rows, read: Targets, kernel: Kernel) -> Any:
+    """The same function for a sample of the rows; None if there are too few of them, or they are no vectors."""
+    sample = sample_of(rows, len(kernel.theta)) if kernel.in_blocks() else None
+    return None if sample is None else evidence_of(sample, read, None)
