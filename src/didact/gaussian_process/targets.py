@@ -78,8 +78,10 @@ def chosen_points(rows: Rows, inducing: Any, seed: Any) -> Array:
         X = to_numpy(full_rows(block.X))
         drawn = rng.uniform(size=len(X))
         keys, kept = np.concatenate([keys, drawn]), X if kept is None else np.vstack([kept, X])
-        few = np.sort(np.argsort(keys, kind="stable")[: CANDIDATES * int(inducing)])
-        keys, kept = keys[few], kept[few]
+        few = CANDIDATES * int(inducing)
+        if len(keys) > few:
+            least = np.sort(np.argpartition(keys, few)[:few])
+            keys, kept = keys[least], kept[least]
     if kept is None or not len(kept):
         raise InputError("The collection is empty: it holds no rows.")
     spread = kept.std(axis=0)
