@@ -16,7 +16,8 @@ def quadratic(H, c):
 def test_the_exact_curvature_needs_one_step():
     H, c = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]]), np.array([1.0, -2.0, 3.0])
     found = box_bfgs(quadratic(H, c), np.zeros(3), FREE, H, 1e-12, 10)
-    assert found.converged and found.n_iter == 1
+    assert found.converged
+    assert found.n_iter == 1
     np.testing.assert_allclose(found.x, np.linalg.solve(H, c), rtol=1e-12)
 
 
@@ -34,7 +35,8 @@ def test_variables_at_their_bounds_satisfy_the_conditions_of_an_optimum():
     bounds = np.tile([-0.3, 0.3], (6, 1))
     found = box_bfgs(quadratic(H, c), np.zeros(6), bounds, np.eye(6), 1e-15, 200)
     slope = H @ found.x - c
-    assert (np.abs(found.x) <= 0.3).all() and (np.abs(found.x) == 0.3).any()
+    assert (np.abs(found.x) <= 0.3).all()
+    assert (np.abs(found.x) == 0.3).any()
     inside = np.abs(found.x) < 0.3
     np.testing.assert_allclose(slope[inside], 0.0, atol=1e-6)
     assert (slope[~inside] * found.x[~inside] <= 0).all()

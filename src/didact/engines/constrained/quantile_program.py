@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.rows import Rows
-from didact.core.threads import blas_for, parallel_map, stable_order
+from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
 from didact.engines.constrained.quantile_table import Table, times_transposed
 from didact.engines.constrained.tuning import PIECE_ROWS
@@ -32,6 +32,7 @@ from didact.engines.smooth.newton import newton_direction
 SHORT = 0.9995  # share of the way to the boundary that a step goes
 NEGLIGIBLE = 1e-30  # strength of a penalty, relative to a mean loss of about 1, that counts as none
 SETTLED = 1e-9  # relative gap below which a lack of progress counts as convergence: rounding allows no better
+SOME_RESIDUALS = 1024  # of which a quantile is near that of all of them
 FLOOR = 1e-14  # gap, relative to the size of y, that rounding leaves
 
 
@@ -248,13 +249,13 @@ def _direct(now: _Point, to: _Change, Z: Any, both: Array) -> tuple[float, float
 
 def _moved(now: _Point, to: _Change, db: Array, a: float, e: float) -> _Point:
     """The point after steps of lengths a and e."""
-    new = now._replace(b=now.b + a * db, **{name: np.empty_like(now.y) for name in "rpqd"})
+    r, p, q, d = np.empty((4, len(now.y)))
+    new = now._replace(b=now.b + a * db, r=r, p=p, q=q, d=d)
 
     def move(begin: int, end: int) -> tuple[float, float]:
         k = slice(begin, end)
-        new.r[k] = now.y[k] - (to.fit[k] + a * to.along[k])
-        new.p[k], new.q[k] = now.p[k] + a * to.dp[k], now.q[k] + a * to.dq[k]
-        new.d[k] = now.d[k] + e * to.dd[k]
+        r[k] = now.y[k] - (to.fit[k] + a * to.along[k])
+        p[k], q[k], d[k] = now.p[k] + a * to.dp[k], now.q[k] + a * to.dq[k], now.d[k] + e * to.dd[k]
         here = _measured(_at(new, k))
         return here.gap, here.loss
 
@@ -305,7 +306,7 @@ def _vertex(end: _Point) -> _Point | None:
     r = end.y - _product(end.table, end.penalised, b)
     r[index[order]] = 0.0
     if end.table.fit_intercept:
-        lowest = _lowest_constant(r[:n], end.u[:n], end.l[:n])
+        lowest = lowest_constant(r[:n], end.u[:n], end.l[:n])
         b[-1] += lowest
         r[:n] -= lowest
     worse = _loss(r, end.u, end.l) - end.loss
@@ -322,9 +323,18 @@ def _largest(h: Array, count: int) -> Array:
     return np.arange(len(h))
 
 
-def _lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
+def lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
     """The smallest optimal constant for these residuals: of several quantiles the lowest, for any order of the rows."""
-    order = stable_order(r)
-    below = np.cumsum((u + l)[order])  # weight of rows up to each
-    share = float(u.sum() / below[-1]) * (1.0 - 1e-12)
-    return float(r[order[min(int(np.searchsorted(below, share * below[-1])), len(r) - 1)]])
+    share = float(u.sum() / (u.sum() + l.sum())) * (1.0 - 1e-12)
+    some = np.sort(r[:: max(len(r) // SOME_RESIDUALS, 1)])
+    place, near = int(share * len(some)), len(some) // 16 + 1
+    bottom = some[place - near] if place >= near else -np.inf
+    top = some[place + near] if place + near < len(some) else np.inf
+    weight = u + l
+    below, inside = float(weight[r < bottom].sum()), np.flatnonzero((r >= bottom) & (r <= top))
+    reached = share * float(weight.sum())
+    if not below < reached <= below + float(weight[inside].sum()):
+        below, inside = 0.0, np.arange(len(r))
+    order = inside[np.argsort(r[inside], kind="stable")]
+    up_to = below + np.cumsum(weight[order])  # weight of rows up to each
+    return float(r[order[min(int(np.searchsorted(up_to, reached)), len(order) - 1)]])

@@ -39,7 +39,9 @@ class Table(NamedTuple):
         centre = sums / weight * (fit_intercept and not sparse)
         varies = counted.reduce(_spreads, units, centre).sizes > CONSTANT
         table = cls(counted, fit_intercept, centre, units, target_unit, weight, varies)
-        return table._replace(rows=_Kept(_pieces(*next(table.blocks())))) if counted.n_rows is not None else table
+        if counted.n_rows is None:
+            return table
+        return table._replace(rows=_Kept(parallel_map(table.scaled, _pieces(next(counted.stream())))))
 
     @property
     def width(self) -> int:
@@ -51,14 +53,18 @@ class Table(NamedTuple):
         if isinstance(self.rows, _Kept):
             yield from self.rows.blocks
             return
-        for X, y, w, *_ in self.rows.stream():
-            Z, t = _divided(X, self.units), np.asarray(to_numpy(y), np.float64) / self.target_unit
-            each = row_weights(w, len(t)) / self.weight
-            ones = np.ones((len(t), int(self.fit_intercept)))
-            if is_sparse(Z):
-                yield sp.hstack([Z, sp.csr_array(ones)], format="csr"), t, each
-            else:
-                yield np.hstack([(Z - self.centre) * self.varies, ones]), t, each
+        yield from map(self.scaled, self.rows.stream())
+
+    def scaled(self, block: Block) -> tuple[Any, Array, Array]:
+        """A block as (Z, y, w)."""
+        Z, y = _divided(block.X, self.units), np.asarray(to_numpy(block.y), np.float64) / self.target_unit
+        each = row_weights(block.weight, len(y)) / self.weight
+        if is_sparse(Z):
+            ones = sp.csr_array(np.ones((len(y), int(self.fit_intercept))))
+            return sp.hstack([Z, ones], format="csr"), y, each
+        full = np.ones((len(y), self.width))
+        np.multiply(Z - self.centre, self.varies, out=full[:, : len(self.units)])
+        return full, y, each
 
     def each(self, fn: Callable[[Any, slice], Any], penalised: Array) -> list[Any]:
         """fn(Z, numbers of its rows) of each block, and of the rows of the penalty, which come last.
@@ -125,11 +131,12 @@ class _Kept(NamedTuple):
     blocks: list[tuple[Any, Array, Array]]
 
 
-def _pieces(Z: Any, y: Array, w: Array) -> list[tuple[Any, Array, Array]]:
+def _pieces(block: Block) -> list[Block]:
     """A block as several ones."""
-    numbers = Z.nnz if is_sparse(Z) else Z.size
-    edges = np.linspace(0, len(y), min(numbers // PIECE_NUMBERS + 1, MOST_PIECES, len(y)) + 1).astype(int)
-    return [(Z[a:b], y[a:b], w[a:b]) for a, b in pairwise(edges.tolist())]
+    X, n = block.X, block.X.shape[0]
+    numbers = X.nnz if is_sparse(X) else X.shape[0] * X.shape[1]
+    edges = np.linspace(0, n, min(numbers // PIECE_NUMBERS + 1, MOST_PIECES, n) + 1).astype(int)
+    return [block.each(lambda column, a=a, b=b: column[a:b]) for a, b in pairwise(edges.tolist())]
 
 
 def _powers(sizes: Array) -> Array:
