@@ -107,6 +107,6 @@ def evidence_of(rows: Rows, read: Targets, Z: Array | None) -> Any:
 
 
 def sampled_evidence(rows: Rows, read: Targets, kernel: Kernel) -> Any:
-    """The same function for a sample of the rows; None if there are too few of them, or they are no vectors."""
+    """As `evidence_of`, for a sample of the rows; None if there are too few of them, or they are no vectors."""
     sample = sample_of(rows, len(kernel.theta)) if kernel.in_blocks() else None
     return None if sample is None else evidence_of(sample, read, None)

@@ -139,7 +139,7 @@ class Scaled(Kernel, NamedTuple("Scaled", [("factor", float), ("kernel", Kernel)
         return self.factor * K, lambda A: self._pulled(A, K, pull)
 
     def pull(self, X: AnyArray, A: AnyArray, Z: AnyArray | None = None) -> list[float]:
-        """The same, without a times the matrix."""
+        """ΣA∘K, then those of the kernel, times a; without a times the matrix."""
         return self._pulled(A, *self.kernel.traced(X, Z))
 
     def _pulled(self, A: AnyArray, K: AnyArray, pull: Any) -> list[float]:

@@ -24,7 +24,7 @@ from didact.core.rows import Rows
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
 from didact.engines.constrained.quantile_table import Table, times_transposed
-from didact.engines.constrained.tuning import PIECE_ROWS
+from didact.engines.constrained.tuning import STEP_ROWS
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
@@ -259,7 +259,7 @@ def _moved(now: _Point, to: _Change, db: Array, a: float, e: float) -> _Point:
         here = _measured(_at(new, k))
         return here.gap, here.loss
 
-    edges = np.linspace(0, len(now.y), len(now.y) // PIECE_ROWS + 2).astype(int).tolist()
+    edges = np.linspace(0, len(now.y), len(now.y) // STEP_ROWS + 2).astype(int).tolist()
     gap, loss = _sums(parallel_map(lambda edge: move(*edge), list(pairwise(edges))))
     return new._replace(gap=gap, loss=loss)
 

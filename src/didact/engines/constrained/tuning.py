@@ -16,4 +16,4 @@ SADDLE_PIECES = 8  # most pieces, whatever the number of threads, so that roundi
 
 # quantile_program
 PIECE_NUMBERS, MOST_PIECES = 1 << 17, 64  # numbers of a table that are worth a task; tasks of a pass
-PIECE_ROWS = 1 << 14  # rows of which a task moves the point: a dozen vectors of them stay in the second cache
+STEP_ROWS = 1 << 14  # rows of which a task moves the point: a dozen vectors of them stay in the second cache

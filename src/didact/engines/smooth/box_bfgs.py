@@ -20,7 +20,7 @@ from didact.engines.smooth.lbfgs import Objective
 
 ENOUGH = 1e-4  # share of the decrease that the gradient promises
 DAMPED = 0.2  # share of the old curvature along a step that the new one has at least
-HALVINGS = 20
+BOX_TRIALS = 20
 
 
 class _BoxState(NamedTuple):
@@ -63,13 +63,14 @@ def box_bfgs(
     It ends where a step lowers the value, or promises to, by at most tol·max(|value|, 1).
     """
     x0 = np.clip(x0, *bounds.T)
-    start = _BoxState(x0, *objective(x0), curvature, bounds, longest)
+    value, slope = objective(x0)
+    start = _BoxState(x=x0, value=value, gradient=slope, curvature=curvature, bounds=bounds, longest=longest)
     return iterate(start, lambda s: _box_step(objective, s), tol, max_iter, report)
 
 
 def _box_step(objective: Objective, s: _BoxState) -> _BoxState | None:
     direction, share = s.direction(), 1.0
-    for _ in range(HALVINGS):
+    for _ in range(BOX_TRIALS):
         x = np.clip(s.x + share * direction, *s.bounds.T)
         value, gradient = objective(x)
         moved = x - s.x
