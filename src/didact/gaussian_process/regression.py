@@ -4,6 +4,7 @@ r"""Gaussian process regression: a distribution over functions, conditioned on r
 
 1. The kernel's parameters maximise the evidence, by L-BFGS-B from one start or several (`searched`): one Cholesky
 factorisation and one pass over the tiles of the Gram matrix for a value with its gradient (`engines.gram.process`).
+With many rows, a sample of them gives start and curvature, and a quasi-Newton method ends the search (`sample_start`).
 2. Means, variances and draws follow from the conditional Gaussian distribution (`posterior`).
 3. With `inducing` points the evidence is replaced by Titsias' lower bound, whose sums over rows merge:
 n m² instead of n³ (`engines.gram.inducing`).
@@ -74,7 +75,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     kernel. Before a fit, `predict` and `sample_y` speak of the prior. With `mean='constant'` or `'linear'` its
     coefficients have a flat prior: the likelihood is the restricted one, and standard deviations count their
     uncertainty. Several targets share the kernel. Cost: n³ multiply–adds for each value of the evidence with its
-    gradient, and 3n² numbers; with m inducing points 3nm² and m² for each pass over blocks of rows, which may be in
+    gradient, and n² numbers; with m inducing points 3nm² and m² for each pass over blocks of rows, which may be in
     files or on a cluster. Shape of computation: pairs; with inducing points, reduce.
 
     References
