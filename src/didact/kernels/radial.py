@@ -64,11 +64,15 @@ def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
     return S
 
 
-def half_distances(U: Array, V: Array) -> Array:
+def half_distances(U: Array, V: Array | None = None) -> Array:
     """−‖u_i − v_j‖²/2 of centred rows, with their squares beside them as two columns more."""
-    u, v = -0.5 * squares(U)[:, None], -0.5 * squares(V)[:, None]
-    H = np.hstack([U, u, np.ones_like(u)]) @ np.hstack([V, np.ones_like(v), v]).T
-    return np.minimum(H, 0.0, out=H)
+    u = -0.5 * squares(U)[:, None]
+    v = u if V is None else -0.5 * squares(V)[:, None]
+    H = np.hstack([U, u, np.ones_like(u)]) @ np.hstack([U if V is None else V, np.ones_like(v), v]).T
+    np.minimum(H, 0.0, out=H)
+    if V is None:
+        np.fill_diagonal(H, 0.0)
+    return H
 
 
 def squares_between(M: AnyArray, U: AnyArray, V: AnyArray) -> Array:
@@ -158,20 +162,19 @@ class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
         """Of dense arrays exp(u·v − ‖u‖²/2 − ‖v‖²/2) from one product of longer rows, in one matrix."""
         if not (isinstance(X, np.ndarray) and (Z is None or isinstance(Z, np.ndarray))):
             return super().gram(X, Z)
-        U, V = self._dense(X, Z)
-        K = half_distances(U, U if V is None else V)
-        if V is None:
-            np.fill_diagonal(K, 0.0)
-        return np.exp(K, out=K)
+        H = half_distances(*self._dense(X, Z))
+        return np.exp(H, out=H)
 
     def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
-        """All that a gradient needs is K, as −2f′ = f."""
+        """All that a gradient needs is K, as −2f′ = f, and for a single width s."""
         U, V = self._dense(X, Z)
-        K = self.gram(X, Z)
+        H = -0.5 * squared_distances(U, V) if is_tensor(U) else half_distances(U, V)
+        K = namespace(H).exp(H)
 
         def pull(A: AnyArray) -> list[float]:
-            each = squares_between(A * K, U, U if V is None else V)
-            return [float(v) for v in each] if isinstance(self.width, tuple) else [float(each.sum())]
+            if not isinstance(self.width, tuple):
+                return [-2.0 * float((A * K * H).sum())]
+            return [float(v) for v in squares_between(A * K, U, U if V is None else V)]
 
         return K, pull
 
