@@ -9,7 +9,7 @@ from sklearn.linear_model import QuantileRegressor as Reference
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows
-from didact.engines.constrained.quantile_program import quantile_program
+from didact.engines.constrained.quantile_program import lowest_constant, quantile_program
 from didact.linear_model import QuantileRegressor
 
 
@@ -156,3 +156,14 @@ def test_options_and_wide_rows():
     wide = np.random.default_rng(0).normal(size=(2, 3000))
     model = QuantileRegressor(alpha=0.001).fit(wide, [1.0, 5.0])
     np.testing.assert_allclose(model.predict(wide), [1.0, 5.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("quantile", [0.02, 0.3, 0.5, 0.97])
+@pytest.mark.parametrize("order", ["random", "sorted", "many equal", "one far"])
+def test_the_lowest_constant_is_that_of_all_residuals_in_order(quantile, order):
+    rng = np.random.default_rng(3)
+    r, w = rng.standard_normal(5000), rng.integers(1, 4, 5000).astype(float)
+    r = {"random": r, "sorted": np.sort(r), "many equal": np.round(r), "one far": np.where(r < 0.1, r, 7.0)}[order]
+    every = np.sort(np.repeat(r, w.astype(int)))
+    found = lowest_constant(r, quantile * w, (1 - quantile) * w)
+    assert found == every[int(np.ceil(quantile * len(every) * (1 - 1e-12))) - 1]

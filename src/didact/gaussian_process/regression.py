@@ -4,6 +4,7 @@ r"""Gaussian process regression: a distribution over functions, conditioned on r
 
 1. The kernel's parameters maximise the evidence, by L-BFGS-B from one start or several (`searched`): one Cholesky
 factorisation and one pass over the tiles of the Gram matrix for a value with its gradient (`engines.gram.process`).
+With many rows, a sample of them gives start and curvature, and a quasi-Newton method ends the search (`sample_start`).
 2. Means, variances and draws follow from the conditional Gaussian distribution (`posterior`).
 3. With `inducing` points the evidence is replaced by Titsias' lower bound, whose sums over rows merge:
 n m² instead of n³ (`engines.gram.inducing`).
@@ -55,7 +56,7 @@ from didact.gaussian_process.posterior import (
     prior,
 )
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, refuse_matrix, searched
-from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals
+from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals, sampled_evidence
 from didact.gaussian_process.things import column_sums, of_targets, read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF, White
 from didact.kernels.base import Kernel
@@ -74,7 +75,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     kernel. Before a fit, `predict` and `sample_y` speak of the prior. With `mean='constant'` or `'linear'` its
     coefficients have a flat prior: the likelihood is the restricted one, and standard deviations count their
     uncertainty. Several targets share the kernel. Cost: n³ multiply–adds for each value of the evidence with its
-    gradient, and 3n² numbers; with m inducing points 3nm² and m² for each pass over blocks of rows, which may be in
+    gradient, and n² numbers; with m inducing points 3nm² and m² for each pass over blocks of rows, which may be in
     files or on a cluster. Shape of computation: pairs; with inducing points, reduce.
 
     References
@@ -160,7 +161,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         Z = None if self.inducing is None else chosen_points(rows, self.inducing, seeds[0])
         value = evidence_of(rows, read, Z)
         with FitProgress(self, None, X=X, y=y) as progress:
-            best = self._search(search, value, np.random.default_rng(seeds[1]), progress.report)
+            few = sampled_evidence(rows, read, search.kernel) if Z is None else None
+            best = self._search(search, value, few, np.random.default_rng(seeds[1]), progress.report)
         search, self.n_iter_ = search.at(best.theta), best.n_iter
         complain(self, search, best.complaint)
         self._keep(search, value(search.kernel, False), rows, read, Z)
@@ -218,15 +220,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         )
         return Targets(mean, float(np.ravel(self.alpha)[0]) if np.size(self.alpha) == 1 else 0.0)
 
-    def _search(self, search: Searched, value: Any, rng: Any, report: Any) -> Found:
+    def _search(self, search: Searched, value: Any, few: Any, rng: Any, report: Any) -> Found:
         if self.optimizer is None or not len(search.where):
             return Found(theta=search.theta, value=0.0, complaint=None, n_iter=0)
-
-        def objective(theta: Array) -> tuple[float, Array]:
-            found = value(search.kernel_at(theta), True)
-            return found.value, search.slope(found.gradient)
-
-        return maximise(objective, search, self.optimizer, self.n_restarts_optimizer, rng, report)
+        some = None if few is None else search.objective(few)
+        return maximise(search.objective(value), search, self.optimizer, self.n_restarts_optimizer, rng, report, some)
 
     def _keep(self, search: Searched, found: Any, rows: Rows, read: Targets, Z: Array | None) -> None:
         """Fitted attributes."""

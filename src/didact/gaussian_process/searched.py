@@ -16,6 +16,7 @@ from didact.core.errors import DidactError, ParameterError
 from didact.core.estimator import warn_convergence
 from didact.core.typing import Array
 from didact.gaussian_process import kernels as theirs
+from didact.gaussian_process.sample_start import from_sample, sample_start
 from didact.kernels.base import Kernel
 from didact.kernels.foreign import Foreign, Function, PeriodicDistance
 
@@ -72,6 +73,15 @@ class Searched(NamedTuple):
     def slope(self, gradient: Array) -> Array:
         """A gradient in our parameters as one in the searched ones."""
         return np.asarray(self.factor * gradient[self.where])
+
+    def objective(self, value: Any) -> Objective:
+        """The function of θ, with its gradient, that a function (kernel, whether with gradient) of rows makes."""
+
+        def at(theta: Array) -> tuple[float, Array]:
+            found = value(self.kernel_at(theta), True)
+            return found.value, self.slope(found.gradient)
+
+        return at
 
     @property
     def shown(self) -> Any:
@@ -186,10 +196,29 @@ class Found(NamedTuple):
     n_iter: int
 
 
+def negative(objective: Objective) -> Callable[..., Any]:
+    """Minus an objective, with its gradient unless that is not wanted."""
+
+    def minus(theta: Array, eval_gradient: bool = True) -> Any:
+        value, slope = objective(theta)
+        return (-value, -slope) if eval_gradient else -value
+
+    return minus
+
+
 def maximise(
-    objective: Objective, search: Searched, optimizer: Any, restarts: int, rng: Any, report: Stop | None = None
+    objective: Objective,
+    search: Searched,
+    optimizer: Any,
+    restarts: int,
+    rng: Any,
+    report: Stop | None = None,
+    sample: Objective | None = None,
 ) -> Found:
-    """The θ with the largest objective → (value, gradient), from the kernel's own θ and from others drawn at random."""
+    """The θ with the largest objective → (value, gradient), from the kernel's own θ and from others drawn at random.
+
+    With the objective of a sample of the rows, each run begins at the best θ of that one.
+    """
     bounds, n_iter = search.bounds, 0
     if restarts and not np.isfinite(bounds).all():
         raise ParameterError(
@@ -199,17 +228,25 @@ def maximise(
     starts = [search.theta, *(rng.uniform(bounds[:, 0], bounds[:, 1]) for _ in range(restarts))]
     best = Found(search.theta, -np.inf, None, 0)
 
-    def minus(theta: Array, eval_gradient: bool = True) -> Any:
-        value, slope = objective(theta)
-        return (-value, -slope) if eval_gradient else -value
+    minus = negative(objective)
 
-    def heard(intermediate_result: Any) -> None:
+    def told(_: int, value: float, theta: Array) -> bool:
         nonlocal n_iter
         n_iter += 1
-        if report is not None and report(n_iter, float(intermediate_result.fun), intermediate_result.x):
+        return report is not None and report(n_iter, value, theta)
+
+    def heard(intermediate_result: Any) -> None:
+        if told(0, float(intermediate_result.fun), intermediate_result.x):
             raise StopIteration
 
     for start in starts:
+        begin = None if sample is None or callable(optimizer) else sample_start(negative(sample), start, bounds)
+        if begin is not None:
+            end = from_sample(minus, begin, bounds, told)
+            start = end.x
+            if end.status in ("converged", "stopped"):
+                best = max(best, Found(end.x, -end.value, None, n_iter), key=lambda found: found.value)
+                continue
         if callable(optimizer):
             theta, value = optimizer(minus, start, bounds=bounds)
             found = Found(np.asarray(theta, np.float64), -float(value), None, n_iter)

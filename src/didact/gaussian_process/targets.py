@@ -13,6 +13,8 @@ from didact.engines.centroids.starts import plus_plus
 from didact.engines.gram.inducing import bound, full_rows
 from didact.engines.gram.process import evidence
 from didact.gaussian_process.posterior import Mean, columns_of, function_values
+from didact.gaussian_process.sample_start import sample_of
+from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import Moments
 
 CANDIDATES = 20  # rows for each inducing point from which they are chosen
@@ -75,8 +77,10 @@ def chosen_points(rows: Rows, inducing: Any, seed: Any) -> Array:
         X = to_numpy(full_rows(block.X))
         drawn = rng.uniform(size=len(X))
         keys, kept = np.concatenate([keys, drawn]), X if kept is None else np.vstack([kept, X])
-        few = np.sort(np.argsort(keys, kind="stable")[: CANDIDATES * int(inducing)])
-        keys, kept = keys[few], kept[few]
+        few = CANDIDATES * int(inducing)
+        if len(keys) > few:
+            least = np.sort(np.argpartition(keys, few)[:few])
+            keys, kept = keys[least], kept[least]
     if kept is None or not len(kept):
         raise InputError("The collection is empty: it holds no rows.")
     spread = kept.std(axis=0)
@@ -99,3 +103,9 @@ def evidence_of(rows: Rows, read: Targets, Z: Array | None) -> Any:
             return evidence(kernel, X, targets, basis, noise, gradient)
 
     return value
+
+
+def sampled_evidence(rows: Rows, read: Targets, kernel: Kernel) -> Any:
+    """As `evidence_of`, for a sample of the rows; None if there are too few of them, or they are no vectors."""
+    sample = sample_of(rows, len(kernel.theta)) if kernel.in_blocks() else None
+    return None if sample is None else evidence_of(sample, read, None)

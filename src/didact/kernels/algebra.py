@@ -7,6 +7,7 @@ import numpy as np
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Traced
+from didact.kernels.products import White
 from didact.parts.noun import require
 
 
@@ -22,7 +23,9 @@ class Sum(Kernel, NamedTuple("Sum", [("left", Kernel), ("right", Kernel)])):
     __slots__ = ()
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """The sum of both Gram matrices."""
+        """The sum of both Gram matrices; noise adds nothing to two sets of rows."""
+        if Z is not None and isinstance(self.right, White):
+            return self.left.gram(X, Z)
         return self.left.gram(X, Z) + self.right.gram(X, Z)
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
@@ -47,6 +50,10 @@ class Sum(Kernel, NamedTuple("Sum", [("left", Kernel), ("right", Kernel)])):
         """Both, traced."""
         (K, pull), (L, other) = self.left.traced(X, Z), self.right.traced(X, Z)
         return K + L, lambda A: pull(A) + other(A)
+
+    def pull(self, X: AnyArray, A: AnyArray, Z: AnyArray | None = None) -> list[float]:
+        """Those of both, without the sum of the matrices."""
+        return self.left.pull(X, A, Z) + self.right.pull(X, A, Z)
 
     def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
         """Those of both."""
@@ -129,7 +136,15 @@ class Scaled(Kernel, NamedTuple("Scaled", [("factor", float), ("kernel", Kernel)
     def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
         """ΣA∘K, then those of the kernel, times a."""
         K, pull = self.kernel.traced(X, Z)
-        return self.factor * K, lambda A: [self.factor * v for v in (float((A * K).sum()), *pull(A))]
+        return self.factor * K, lambda A: self._pulled(A, K, pull)
+
+    def pull(self, X: AnyArray, A: AnyArray, Z: AnyArray | None = None) -> list[float]:
+        """ΣA∘K, then those of the kernel, times a; without a times the matrix."""
+        return self._pulled(A, *self.kernel.traced(X, Z))
+
+    def _pulled(self, A: AnyArray, K: AnyArray, pull: Any) -> list[float]:
+        total = np.vdot(A, K) if isinstance(K, np.ndarray) else (A * K).sum()
+        return [self.factor * v for v in (float(total), *pull(A))]
 
     def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
         """Those of the kernel after its own value, times a."""

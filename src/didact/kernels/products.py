@@ -90,6 +90,10 @@ class White(Kernel, NamedTuple("White", [("noise", float)])):
             return self.gram(X, Z), lambda A: [0.0]
         return self.gram(X), lambda A: [self.noise * float(namespace(A).linalg.diagonal(A).sum())]
 
+    def pull(self, X: AnyArray, A: AnyArray, Z: AnyArray | None = None) -> list[float]:
+        """σ² times the trace of A, and 0 for other rows, without a matrix."""
+        return [0.0] if Z is not None else [self.noise * float(namespace(A).linalg.diagonal(A).sum())]
+
     def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
         """σ²·Σa."""
         return [self.noise * float(a.sum()) if same else 0.0]

@@ -18,7 +18,7 @@ from scipy.special import kv
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.typing import AnyArray
+from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Traced, constant_like, inner_products, maximum, squares
 from didact.parts.noun import mask, require
 
@@ -62,6 +62,23 @@ def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         index = xp.arange(S.shape[0]) if xp is np else xp.arange(S.shape[0], device=S.device)
         S[index, index] = 0.0
     return S
+
+
+def half_distances(U: Array, V: Array | None = None) -> Array:
+    """−‖u_i − v_j‖²/2 of centred rows, with their squares beside them as two columns more."""
+    u = -0.5 * squares(U)[:, None]
+    v = u if V is None else -0.5 * squares(V)[:, None]
+    H = np.hstack([U, u, np.ones_like(u)]) @ np.hstack([U if V is None else V, np.ones_like(v), v]).T
+    np.minimum(H, 0.0, out=H)
+    if V is None:
+        np.fill_diagonal(H, 0.0)
+    return H
+
+
+def squares_between(M: AnyArray, U: AnyArray, V: AnyArray) -> Array:
+    """Σ_ik M_ik (u_ij − v_kj)² for each column j, by one product."""
+    each = M.sum(axis=1) @ (U * U) + M.sum(axis=0) @ (V * V) - 2.0 * (U * (M @ V)).sum(axis=0)
+    return to_numpy(each)
 
 
 class Radial(Kernel):
@@ -121,11 +138,10 @@ class Radial(Kernel):
         return U - centre, None if V is None else V - centre
 
     def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, U: AnyArray, V: AnyArray) -> list[float]:
-        M = A * (-2.0 * self.slope(s) if not isinstance(self, RBF) else K)  # −2f′ = f
+        M = A * (-2.0 * self.slope(s))
         if not isinstance(self.width, tuple):
             return [float((M * s).sum())]
-        each = M.sum(axis=1) @ (U * U) + M.sum(axis=0) @ (V * V) - 2.0 * (U * (M @ V)).sum(axis=0)
-        return [float(v) for v in to_numpy(each)]
+        return [float(v) for v in squares_between(M, U, V)]
 
 
 class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
@@ -142,10 +158,29 @@ class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
         """One width, or one for each column."""
         return super().__new__(cls, read_width(width))
 
+    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+        """Of dense arrays exp(u·v − ‖u‖²/2 − ‖v‖²/2) from one product of longer rows, in one matrix."""
+        if not (isinstance(X, np.ndarray) and (Z is None or isinstance(Z, np.ndarray))):
+            return super().gram(X, Z)
+        H = half_distances(*self._dense(X, Z))
+        return np.exp(H, out=H)
+
+    def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
+        """All that a gradient needs is K, as −2f′ = f, and for a single width s."""
+        U, V = self._dense(X, Z)
+        H = -0.5 * squared_distances(U, V) if is_tensor(U) else half_distances(U, V)
+        K = namespace(H).exp(H)
+
+        def pull(A: AnyArray) -> list[float]:
+            if not isinstance(self.width, tuple):
+                return [-2.0 * float((A * K * H).sum())]
+            return [float(v) for v in squares_between(A * K, U, U if V is None else V)]
+
+        return K, pull
+
     def value(self, s: AnyArray) -> AnyArray:
         """exp(−s/2)."""
-        s = s * -0.5
-        return np.exp(s, out=s) if isinstance(s, np.ndarray) else namespace(s).exp(s)
+        return namespace(s).exp(-0.5 * s)
 
     def slope(self, s: AnyArray) -> AnyArray:
         """−f/2."""

@@ -14,152 +14,26 @@ Koenker, Portnoy (1997), The Gaussian hare and the Laplacian tortoise, doi:10.12
 the implementation of a primal-dual interior point method, doi:10.1137/0802028.
 """
 
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy import linalg
 
-from didact.core.backend import is_sparse, row_weights, to_numpy
-from didact.core.overflow import Largest, largest_entries, largest_target
-from didact.core.rows import Block, Rows
-from didact.core.threads import blas_for, parallel_map, stable_order
+from didact.core.rows import Rows
+from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
-from didact.engines.constrained.tuning import MOST_PIECES, PIECE_NUMBERS
+from didact.engines.constrained.quantile_table import Table, times_transposed
+from didact.engines.constrained.tuning import STEP_ROWS
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
-from didact.parts.statistics.moments import Sums, gram
 
 SHORT = 0.9995  # share of the way to the boundary that a step goes
 NEGLIGIBLE = 1e-30  # strength of a penalty, relative to a mean loss of about 1, that counts as none
 SETTLED = 1e-9  # relative gap below which a lack of progress counts as convergence: rounding allows no better
-CONSTANT = 1e-13  # spread of a column, relative to its size, up to which it counts as constant
+SOME_RESIDUALS = 1024  # of which a quantile is near that of all of them
 FLOOR = 1e-14  # gap, relative to the size of y, that rounding leaves
-
-
-class Table(NamedTuple):
-    """Rows of positive weight as (Z, y, w): columns scaled to about 1 (dense ones also centred), a constant last."""
-
-    rows: Any  # Rows, or blocks kept in memory
-    fit_intercept: bool
-    centre: Array
-    units: Array
-    target_unit: float
-    weight: float
-    varies: Array  # whether a column differs from its centre by more than rounding
-
-    @classmethod
-    def of(cls, rows: Rows, fit_intercept: bool) -> "Table":
-        """Units, means and spreads of the columns, from one pass each."""
-        counted = rows.prepared(_with_weight)
-        units = _powers(counted.reduce(largest_entries).sizes)
-        target_unit = float(_powers(counted.reduce(largest_target).sizes)[0])
-        weight, sums, sparse = counted.reduce(_weighted_sums, units).parts
-        centre = sums / weight * (fit_intercept and not sparse)
-        varies = counted.reduce(_spreads, units, centre).sizes > CONSTANT
-        table = cls(counted, fit_intercept, centre, units, target_unit, weight, varies)
-        return table._replace(rows=_Kept(_pieces(*next(table.blocks())))) if counted.n_rows is not None else table
-
-    @property
-    def width(self) -> int:
-        """The number of parameters."""
-        return len(self.units) + self.fit_intercept
-
-    def blocks(self) -> Iterator[tuple[Any, Array, Array]]:
-        """The blocks (Z, y, w) of one pass over the rows."""
-        if isinstance(self.rows, _Kept):
-            yield from self.rows.blocks
-            return
-        for X, y, w, *_ in self.rows.stream():
-            Z, t = _divided(X, self.units), np.asarray(to_numpy(y), np.float64) / self.target_unit
-            each = row_weights(w, len(t)) / self.weight
-            ones = np.ones((len(t), int(self.fit_intercept)))
-            if is_sparse(Z):
-                yield sp.hstack([Z, sp.csr_array(ones)], format="csr"), t, each
-            else:
-                yield np.hstack([(Z - self.centre) * self.varies, ones]), t, each
-
-    def product(self, b: Array) -> Array:
-        """Zb."""
-        return np.concatenate(self._each(lambda Z, rows: Z @ b))
-
-    def transposed(self, v: Array, h: Array | None = None) -> tuple[Array, Any]:
-        """Zᵀv, and Zᵀdiag(h)Z if h is given."""
-        parts = self._each(lambda Z, rows: (Z.T @ v[rows], None if h is None else gram(Z, h[rows])))
-        return sum(out for out, _ in parts), None if h is None else sum(G for _, G in parts)
-
-    def _each(self, fn: Callable[[Any, slice], Any]) -> list[Any]:
-        """fn(Z, numbers of its rows) of each block; of blocks in memory on the library's threads."""
-        if not isinstance(self.rows, _Kept):
-            stop = 0
-            return [fn(Z, slice(stop, stop := stop + len(y))) for Z, y, _ in self.blocks()]
-        stops = np.cumsum([len(y) for _, y, _ in self.rows.blocks]).tolist()
-        pieces = zip(self.rows.blocks, pairwise([0, *stops]), strict=True)
-        return parallel_map(lambda piece: fn(piece[0][0], slice(*piece[1])), pieces)
-
-    def chosen(self, index: Array) -> Array:
-        """The rows of Z with these (sorted) numbers, dense."""
-        found, start = [], 0
-        for Z, y, _ in self.blocks():
-            here = index[(index >= start) & (index < start + len(y))] - start
-            found.append(Z[here].toarray() if is_sparse(Z) else Z[here])
-            start += len(y)
-        return np.concatenate(found)
-
-    def original(self, b: Array) -> Array:
-        """Coefficients in the units of X and y, the constant term last."""
-        coef = b[: len(self.units)] / self.units * self.target_unit
-        if not self.fit_intercept:
-            return coef
-        return np.append(coef, (b[-1] - self.centre @ b[:-1]) * self.target_unit)
-
-
-class _Kept(NamedTuple):
-    """Blocks that stay in memory between passes."""
-
-    blocks: list[tuple[Any, Array, Array]]
-
-
-def _pieces(Z: Any, y: Array, w: Array) -> list[tuple[Any, Array, Array]]:
-    """A block as several ones."""
-    numbers = Z.nnz if is_sparse(Z) else Z.size
-    edges = np.linspace(0, len(y), min(numbers // PIECE_NUMBERS + 1, MOST_PIECES, len(y)) + 1).astype(int)
-    return [(Z[a:b], y[a:b], w[a:b]) for a, b in pairwise(edges.tolist())]
-
-
-def _powers(sizes: Array) -> Array:
-    """Powers of two of about these sizes."""
-    return 2.0 ** np.floor(np.log2(np.where(sizes > 0, sizes, 1.0)))
-
-
-def _with_weight(block: Block) -> Block:
-    """A block without its rows of weight zero."""
-    if block.weight is None:
-        return block
-    keep = np.flatnonzero(to_numpy(block.weight) > 0)
-    return block.each(lambda column: column[keep])
-
-
-def _divided(X: Any, units: Array) -> Any:
-    if not is_sparse(X):
-        return np.asarray(to_numpy(X), np.float64) / units
-    return sp.csr_array((X.data / units[X.indices], X.indices, X.indptr), shape=X.shape)
-
-
-def _spreads(block: Block, units: Array, centre: Array) -> Largest:
-    """The largest distance of each column from its centre, in these units."""
-    X = block.X
-    return largest_entries(Block(_divided(X, units) - centre)) if not is_sparse(X) else Largest(np.ones(X.shape[1]))
-
-
-def _weighted_sums(block: Block, units: Array) -> Sums:
-    """Σw, Σwx in these units, and the number of sparse blocks."""
-    X, w = block.X, block.weight
-    each = row_weights(w, X.shape[0])
-    return Sums((float(each.sum()), np.asarray(each @ _divided(X, units)), int(is_sparse(X))))
 
 
 class _Point(NamedTuple):
@@ -176,6 +50,8 @@ class _Point(NamedTuple):
     penalised: Array  # coefficients with a penalty
     y: Array
     floor: float  # gap that rounding leaves
+    gap: float  # the duality gap: a bound of how far the loss is above the minimum
+    loss: float  # with its penalty, in units of y
 
     @property
     def x(self) -> Array:
@@ -185,12 +61,7 @@ class _Point(NamedTuple):
     @property
     def value(self) -> float:
         """The mean loss with its penalty."""
-        return self.table.target_unit * _loss(self.r, self.u, self.l)
-
-    @property
-    def gap(self) -> float:
-        """The duality gap: a bound of how far the value is above the minimum."""
-        return float(self.p @ (self.u - self.d) + self.q @ (self.l + self.d))
+        return self.table.target_unit * self.loss
 
     @property
     def activity(self) -> Array:
@@ -200,7 +71,7 @@ class _Point(NamedTuple):
     @property
     def optimality(self) -> float:
         """The gap relative to the loss."""
-        return max(self.gap - self.floor, 0.0) / max(_loss(self.r, self.u, self.l), self.floor, 1e-300)
+        return max(self.gap - self.floor, 0.0) / max(self.loss, self.floor, 1e-300)
 
 
 def _loss(r: Array, u: Array, l: Array) -> float:  # noqa: E741
@@ -239,9 +110,9 @@ def quantile_program(
 
 def _infeasibility(end: _Point) -> float:
     """A bound of what Zᵀd ≠ 0, beyond rounding, adds to the gap, relative to the loss."""
-    off = np.abs(_transposed(end, end.d)[0])
+    off = np.abs(_sums(end.table.each(lambda Z, k: times_transposed(Z, end.d[k]), end.penalised))[0])
     off = np.maximum(off - FLOOR * float(np.abs(end.d).sum()), 0.0)  # entries of Z are below 2
-    return float(off @ np.abs(end.b)) / max(_loss(end.r, end.u, end.l), end.floor, 1e-300)
+    return float(off @ np.abs(end.b)) / max(end.loss, end.floor, 1e-300)
 
 
 def _start(table: Table, quantile: float, alpha: float) -> _Point:
@@ -251,7 +122,7 @@ def _start(table: Table, quantile: float, alpha: float) -> _Point:
     penalised = np.flatnonzero(strength > NEGLIGIBLE)
     u = np.concatenate([quantile * w, strength[penalised]])
     l = np.concatenate([(1.0 - quantile) * w, strength[penalised]])  # noqa: E741
-    c, G = table.transposed(w * y, w)
+    c, G = _sums(table.each(lambda Z, k: times_transposed(Z, (w * y)[k], w[k]), penalised[:0]))
     y = np.append(y, np.zeros(len(penalised)))
     constant = np.zeros(table.width)
     constant[len(table.units) :] = y[: len(w)] @ w
@@ -261,73 +132,136 @@ def _start(table: Table, quantile: float, alpha: float) -> _Point:
     size = float(np.abs(y[: len(w)]) @ w)
     spread = max(float(np.abs(r[: len(w)]) @ w), 1e-10 * size, 1e-100)
     p, q = np.maximum(r, 0.0) + spread, np.maximum(-r, 0.0) + spread
-    return _Point(
-        b=b,
-        r=r,
-        p=p,
-        q=q,
-        d=np.zeros(len(r)),
-        u=u,
-        l=l,
-        table=table,
-        penalised=penalised,
-        y=y,
-        floor=FLOOR * max(size, spread),
+    return _measured(
+        _Point(
+            b=b,
+            r=r,
+            p=p,
+            q=q,
+            d=np.zeros(len(r)),
+            u=u,
+            l=l,
+            table=table,
+            penalised=penalised,
+            y=y,
+            floor=FLOOR * max(size, spread),
+            gap=0.0,
+            loss=0.0,
+        )
     )
 
 
+def _measured(now: _Point) -> _Point:
+    """The point with its gap and loss."""
+    gap = float(now.p @ (now.u - now.d) + now.q @ (now.l + now.d))
+    return now._replace(gap=gap, loss=_loss(now.r, now.u, now.l))
+
+
 def _product(table: Table, penalised: Array, b: Array) -> Array:
-    return np.concatenate([table.product(b), b[penalised]])
+    return np.concatenate(table.each(lambda Z, k: Z @ b, penalised))
 
 
-def _transposed(now: _Point, v: Array, h: Array | None = None) -> tuple[Array, Any]:
-    n = len(v) - len(now.penalised)
-    out, G = now.table.transposed(v[:n], None if h is None else h[:n])
-    out[now.penalised] += v[n:]
-    if h is not None:
-        G[now.penalised, now.penalised] += h[n:]
-    return out, G
+def _sums(parts: list[Any]) -> Any:
+    """Sums over the pieces of each thing that a pass returns; None stays."""
+    return tuple(None if column[0] is None else sum(column) for column in zip(*parts, strict=True))
+
+
+class _Change(NamedTuple):
+    """What a step needs beside the point, for all rows: each pass writes its rows while they are in the cache."""
+
+    h: Array
+    dp: Array
+    dq: Array
+    dd: Array
+    above: Array  # the targets of p and q: μ/s and μ/t with their corrections
+    below: Array
+    fit: Array  # Zb
+    along: Array  # Z·Δb
 
 
 def _step(now: _Point) -> _Point | None:
     """One predictor–corrector step: Newton's, then one with second-order terms and centring; None if no gap falls."""
-    s, t = now.u - now.d, now.l + now.d
-    h = now.activity
-    c, G = _transposed(now, h * now.r + now.d, h)
-    guess = _direction(now, s, t, h, G, c, now.r)
-    if guess is None:
+    to = _Change(*np.empty((len(_Change._fields), len(now.y))))
+
+    def pass_over(fn: Any, *more: Any) -> list[Any]:
+        return now.table.each(lambda Z, k: fn(_at(now, k), _at(to, k), Z, *more), now.penalised)
+
+    c, G = _sums(pass_over(_weigh))
+    db = _solve(G, c)
+    if not np.isfinite(db).all():
         return None
-    _, dp, dq, dd = guess
-    a, e = _room((now.p, dp), (now.q, dq)), _room((s, -dd), (t, dd))
+    found = pass_over(_predict, db)
+    a, e = (1.0 / max(float(f[k]) for f in found) for k in range(2))
     # Centring: the further the predictor reduces the mean gap, the smaller the μ that the corrector aims at.
-    middle = now.gap / (2 * len(h))
-    after = float((now.p + a * dp) @ (s - e * dd) + (now.q + a * dq) @ (t + e * dd)) / (2 * len(h))
-    mu = middle * min(max(after / middle, 0.0), 1.0) ** 3 if middle > 0 else 0.0
-    above, below = (mu + dp * dd) / s, (mu - dq * dd) / t
-    g = now.r - above + below
-    final = _direction(now, s, t, h, G, _transposed(now, h * g + now.d)[0], g, above, below)
-    if final is None:
+    after = float(sum(f[2] for f in found) @ np.array([1.0, a, e, a * e]))
+    mu = now.gap / (2 * len(now.y)) * min(max(after / now.gap, 0.0), 1.0) ** 3 if now.gap > 0 else 0.0
+    db = _solve(G, sum(pass_over(_correct, mu)))
+    if not np.isfinite(db).all():
         return None
-    db, dp, dq, dd = final
-    steps = SHORT * _room((now.p, dp), (now.q, dq)), SHORT * _room((s, -dd), (t, dd))
-    fit, change = _product(now.table, now.penalised, np.column_stack([now.b, db])).T
-    for a, e in (steps, (min(steps), min(steps))):  # equal steps are certain to lower the gap, except for rounding
-        b, r = now.b + a * db, now.y - (fit + a * change)
-        new = now._replace(b=b, r=r, p=now.p + a * dp, q=now.q + a * dq, d=now.d + e * dd)
+    found = pass_over(_direct, np.column_stack([now.b, db]))
+    steps = tuple(SHORT / max(float(f[k]) for f in found) for k in range(2))
+    for lengths in (steps, (min(steps), min(steps))):  # equal steps are certain to lower the gap, except for rounding
+        new = _moved(now, to, db, *lengths)
         if new.gap < now.gap:
             return new
     return None
 
 
-def _direction(
-    now: _Point, s: Array, t: Array, h: Array, G: Array, c: Array, g: Array, above: Any = 0.0, below: Any = 0.0
-) -> tuple[Array, Array, Array, Array] | None:
-    """Changes of b, p, q and d; `above` and `below` are the targets of p and q: μ/s and μ/t with their corrections."""
-    db = _solve(G, c)
-    if not np.isfinite(db).all():
-        return None
-    dd = h * (g - _product(now.table, now.penalised, db))
-    return db, above - now.p + now.p / s * dd, below - now.q - now.q / t * dd, dd
+def _at(values: Any, rows: slice) -> Any:
+    """The rows of all vectors of a point or change that have an entry for each row."""
+    if isinstance(values, _Change):
+        return _Change(*(v[rows] for v in values))
+    return values._replace(**{name: getattr(values, name)[rows] for name in "rpqdul"})
+
+
+def _weigh(now: _Point, to: _Change, Z: Any) -> Any:
+    """Zᵀ(hr + d) and ZᵀhZ."""
+    to.h[:] = now.activity
+    return times_transposed(Z, to.h * now.r + now.d, to.h)
+
+
+def _predict(now: _Point, to: _Change, Z: Any, db: Array) -> Any:
+    """Newton's step: what limits it, and the sums of which the gap after steps of any lengths a and e is made."""
+    s, t = now.u - now.d, now.l + now.d
+    dd = np.multiply(to.h, now.r - Z @ db, out=to.dd)
+    dp = np.subtract(now.p / s * dd, now.p, out=to.dp)
+    dq = np.subtract(-now.q / t * dd, now.q, out=to.dq)
+    sums = [now.p @ s + now.q @ t, dp @ s + dq @ t, (now.q - now.p) @ dd, (dq - dp) @ dd]
+    return _limit((now.p, dp), (now.q, dq)), _limit((s, -dd), (t, dd)), np.array(sums)
+
+
+def _correct(now: _Point, to: _Change, Z: Any, mu: float) -> Array:
+    """The targets with second-order terms, and Zᵀ(hg + d)."""
+    np.divide(mu + to.dp * to.dd, now.u - now.d, out=to.above)
+    np.divide(mu - to.dq * to.dd, now.l + now.d, out=to.below)
+    return times_transposed(Z, to.h * (now.r - to.above + to.below) + now.d)[0]
+
+
+def _direct(now: _Point, to: _Change, Z: Any, both: Array) -> tuple[float, float]:
+    """The step to those targets, and what limits it."""
+    s, t = now.u - now.d, now.l + now.d
+    to.fit[:], to.along[:] = (Z @ both).T
+    dd = np.multiply(to.h, now.r - to.above + to.below - to.along, out=to.dd)
+    dp = np.add(to.above - now.p, now.p / s * dd, out=to.dp)
+    dq = np.subtract(to.below - now.q, now.q / t * dd, out=to.dq)
+    return _limit((now.p, dp), (now.q, dq)), _limit((s, -dd), (t, dd))
+
+
+def _moved(now: _Point, to: _Change, db: Array, a: float, e: float) -> _Point:
+    """The point after steps of lengths a and e."""
+    r, p, q, d = np.empty((4, len(now.y)))
+    new = now._replace(b=now.b + a * db, r=r, p=p, q=q, d=d)
+
+    def move(begin: int, end: int) -> tuple[float, float]:
+        k = slice(begin, end)
+        r[k] = now.y[k] - (to.fit[k] + a * to.along[k])
+        p[k], q[k], d[k] = now.p[k] + a * to.dp[k], now.q[k] + a * to.dq[k], now.d[k] + e * to.dd[k]
+        here = _measured(_at(new, k))
+        return here.gap, here.loss
+
+    edges = np.linspace(0, len(now.y), len(now.y) // STEP_ROWS + 2).astype(int).tolist()
+    gap, loss = _sums(parallel_map(lambda edge: move(*edge), list(pairwise(edges))))
+    return new._replace(gap=gap, loss=loss)
 
 
 def _solve(G: Array, c: Array) -> Array:
@@ -344,9 +278,9 @@ def _solve(G: Array, c: Array) -> Array:
     return x / scale
 
 
-def _room(*pairs: tuple[Array, Array]) -> float:
-    """The longest step, at most 1/SHORT, that keeps all numbers positive."""
-    return 1.0 / max(float(np.fmax.reduce(-dx / x, initial=SHORT)) for x, dx in pairs)
+def _limit(*pairs: tuple[Array, Array]) -> float:
+    """One over the longest step, at most 1/SHORT, that keeps all numbers positive."""
+    return max(float(np.fmax.reduce(-dx / x, initial=SHORT)) for x, dx in pairs)
 
 
 def _vertex(end: _Point) -> _Point | None:
@@ -356,7 +290,7 @@ def _vertex(end: _Point) -> _Point | None:
     k = len(columns)
     if not np.isfinite(h).all():
         return None
-    index = np.sort(stable_order(-h)[: 3 * end.table.width])
+    index = _largest(h, 3 * end.table.width)
     inside = index < n
     unit = np.eye(end.table.width)[end.penalised[index[~inside] - n]]
     M = np.concatenate([end.table.chosen(index[inside]), unit])[:, columns]
@@ -372,18 +306,35 @@ def _vertex(end: _Point) -> _Point | None:
     r = end.y - _product(end.table, end.penalised, b)
     r[index[order]] = 0.0
     if end.table.fit_intercept:
-        lowest = _lowest_constant(r[:n], end.u[:n], end.l[:n])
+        lowest = lowest_constant(r[:n], end.u[:n], end.l[:n])
         b[-1] += lowest
         r[:n] -= lowest
-    worse = _loss(r, end.u, end.l) - _loss(end.r, end.u, end.l)
+    worse = _loss(r, end.u, end.l) - end.loss
     if not worse <= end.floor:
         return None
-    return end._replace(b=b, r=r, p=np.maximum(r, 0.0), q=np.maximum(-r, 0.0))
+    return _measured(end._replace(b=b, r=r, p=np.maximum(r, 0.0), q=np.maximum(-r, 0.0)))
 
 
-def _lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
+def _largest(h: Array, count: int) -> Array:
+    """The numbers of the largest entries, in order; of equal ones the first."""
+    if count < len(h):
+        near = np.flatnonzero(h >= np.partition(h, len(h) - count)[len(h) - count])
+        return np.sort(near[np.argsort(-h[near], kind="stable")[:count]])
+    return np.arange(len(h))
+
+
+def lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
     """The smallest optimal constant for these residuals: of several quantiles the lowest, for any order of the rows."""
-    order = stable_order(r)
-    below = np.cumsum((u + l)[order])  # weight of rows up to each
-    share = float(u.sum() / below[-1]) * (1.0 - 1e-12)
-    return float(r[order[min(int(np.searchsorted(below, share * below[-1])), len(r) - 1)]])
+    share = float(u.sum() / (u.sum() + l.sum())) * (1.0 - 1e-12)
+    some = np.sort(r[:: max(len(r) // SOME_RESIDUALS, 1)])
+    place, near = int(share * len(some)), len(some) // 16 + 1
+    bottom = some[place - near] if place >= near else -np.inf
+    top = some[place + near] if place + near < len(some) else np.inf
+    weight = u + l
+    below, inside = float(weight[r < bottom].sum()), np.flatnonzero((r >= bottom) & (r <= top))
+    reached = share * float(weight.sum())
+    if not below < reached <= below + float(weight[inside].sum()):
+        below, inside = 0.0, np.arange(len(r))
+    order = inside[np.argsort(r[inside], kind="stable")]
+    up_to = below + np.cumsum(weight[order])  # weight of rows up to each
+    return float(r[order[min(int(np.searchsorted(up_to, reached)), len(order) - 1)]])

@@ -15,4 +15,5 @@ PARALLEL_FROM = 1e8  # multiply–adds of RᵀR from which its rows are cut into
 SADDLE_PIECES = 8  # most pieces, whatever the number of threads, so that rounding does not depend on it
 
 # quantile_program
-PIECE_NUMBERS, MOST_PIECES = 1 << 18, 64  # numbers of a table that are worth a task; tasks of a pass
+PIECE_NUMBERS, MOST_PIECES = 1 << 17, 64  # numbers of a table that are worth a task; tasks of a pass
+STEP_ROWS = 1 << 14  # rows of which a task moves the point: a dozen vectors of them stay in the second cache

@@ -57,18 +57,23 @@ def _cut(X: AnyArray, targets: AnyArray, noise: Any) -> Iterator[tuple[AnyArray,
         yield X[rows], targets[rows], noise[rows] if np.ndim(noise) else noise
 
 
-def sums_of(block: Block, read: Read, kernel: Kernel, Z: Array, L: Array) -> Totals:
-    """Φ, c, [Y H]ᵀV⁻¹[Y H], Σ log v, Σ k(x, x)/v and the number of rows."""
+def sums_of(block: Block, read: Read, kernel: Kernel, Z: Array, whiten: Array) -> Totals:
+    """Φ, c, [Y H]ᵀV⁻¹[Y H], Σ log v, Σ k(x, x)/v and the number of rows, from whiten = L⁻¹.
+
+    A product with L⁻¹ is as exact as W has to be, and unlike SciPy's solve it lets other threads work meanwhile; that
+    of a matrix with its own transpose costs NumPy half of another one.
+    """
     total: Totals | None = None
     for X, targets, noise in _cut(*read(block)):
         smooth = kernel.diagonal(X, same=False)
         v = kernel.diagonal(X) - smooth + noise
-        W = whitened(like(L, X), kernel.gram(like(Z, X), X))
-        over = W / v
+        W = like(whiten, X) @ kernel.gram(like(Z, X), X)
+        W /= v**0.5
+        over = targets / v[:, None] ** 0.5
         found = (
-            to_numpy(over @ W.T),
-            to_numpy(over @ targets),
-            to_numpy((targets / v[:, None]).T @ targets),
+            to_numpy(W @ W.T),
+            to_numpy(W @ over),
+            to_numpy(over.T @ over),
             float(namespace(v).log(v).sum()),
             float((smooth / v).sum()),
             float(X.shape[0]),
@@ -85,9 +90,13 @@ def slopes_of(block: Block, read: Read, kernel: Kernel, Z: Array, E: Array, e: A
         smooth = kernel.diagonal(X, same=False)
         v = kernel.diagonal(X) - smooth + noise
         K, pull = kernel.traced(like(Z, X), X)
-        EK, et = like(E, X) @ K, like(e, X) @ targets.T
-        total += pull((EK + et) / v)
-        fit = ((targets @ like(C, X)) * targets).sum(axis=1) - (K * EK).sum(axis=0) - 2.0 * (K * et).sum(axis=0)
+        A = like(E, X) @ K
+        A += like(e, X) @ targets.T
+        # Σ_z K∘(EK + 2et), of which the second et is a product with one vector for each target
+        seen = (K * A).sum(axis=0) if is_tensor(A) else np.einsum("ij,ij->j", K, A)
+        fit = ((targets @ like(C, X) - K.T @ like(e, X)) * targets).sum(axis=1) - seen
+        A /= v
+        total += pull(A)
         in_v = (0.5 * fit + 0.5 * T * (smooth - v)) / v**2
         total += kernel.pull_diagonal(X, -0.5 * T / v, same=False)
         total += np.subtract(kernel.pull_diagonal(X, in_v), kernel.pull_diagonal(X, in_v, same=False))
@@ -119,7 +128,8 @@ def bound(rows: Rows, read: Read, kernel: Kernel, Z: Array, basis: int, gradient
     nothing = LowerBound(-math.inf, np.zeros(len(kernel.theta)))
     if L is None:
         return nothing
-    Phi, c, squares, logs, trace, n = rows.reduce(sums_of, read, kernel, Z, L).parts
+    whiten = np.tril(whitened(L, np.eye(len(Z))))
+    Phi, c, squares, logs, trace, n = rows.reduce(sums_of, read, kernel, Z, whiten).parts
     T = squares.shape[0] - basis
     inner = lower_factor(np.eye(len(Z)) + Phi)
     if inner is None:

@@ -48,7 +48,7 @@ def set_diagonal(K: AnyArray, diagonal: Any) -> None:
 
 def _in_tiles(work: Any, n: int) -> list[Any]:
     """work(begin, end) for tiles of rows, the longest first: a tile has the columns up to its end."""
-    count = 1 if n <= 2 * PULL_TILE else max(-(-n // PULL_TILE), min(32, n // 32))
+    count = 1 if n <= PULL_TILE else max(-(-n // PULL_TILE), min(16, n // 100))
     edges = np.linspace(0, n, count + 1).astype(int).tolist()
     return parallel_map(lambda k: work(edges[k], edges[k + 1]), range(count - 1, -1, -1))
 
@@ -76,11 +76,11 @@ def whitened(L: AnyArray, B: AnyArray) -> AnyArray:
     return linalg.solve_triangular(L.T, B, trans="T", lower=False, check_finite=False)
 
 
-def inverse(L: AnyArray) -> AnyArray:
-    """(LLᵀ)⁻¹, of which for arrays only the lower triangle is set."""
+def inverse(L: AnyArray, in_place: bool = False) -> AnyArray:
+    """(LLᵀ)⁻¹, of which for arrays only the lower triangle is set; it may take the place of L."""
     if is_tensor(L):
         return namespace(L).cholesky_inverse(L)
-    return linalg.lapack.dpotri(L.T, lower=0)[0].T
+    return linalg.lapack.dpotri(L.T, lower=0, overwrite_c=in_place)[0].T
 
 
 def log_determinant(L: AnyArray) -> float:
@@ -131,7 +131,7 @@ def profile(G: Array, targets: int) -> Profile:
 
 
 class Evidence(NamedTuple):
-    """The log likelihood at some parameters, its gradient, and what predictions need."""
+    """The log likelihood at some parameters with its gradient, or else with what predictions need."""
 
     value: float
     gradient: Array
@@ -149,9 +149,7 @@ def evidence(kernel: Kernel, X: Any, targets: AnyArray, basis: int, noise: Any, 
     S = solve(L, targets)
     found = profile(to_numpy(targets.T @ S), T)
     value = found.value - 0.5 * T * log_determinant(L) - 0.5 * T * (n - basis) * math.log(2 * math.pi)
-    slope = np.zeros(0)
-    if gradient:
-        M = inverse(L)
-        M *= -float(T)
-        slope = 0.5 * contract(kernel, X, S @ like(found.weights, S), S, M)
-    return Evidence(value=value, gradient=slope, L=L, solved=S, profile=found)
+    if not gradient:
+        return Evidence(value=value, gradient=np.zeros(0), L=L, solved=S, profile=found)
+    slope = contract(kernel, X, S @ like(found.weights / -T, S), S, inverse(L, in_place=True))
+    return Evidence(value=value, gradient=-0.5 * T * slope)
