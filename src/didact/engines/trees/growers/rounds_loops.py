@@ -21,6 +21,7 @@ from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN
+from didact.engines.trees.growers.ahead_loops import hand_over, steps_are_short
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
     Sample,
@@ -31,6 +32,7 @@ from didact.engines.trees.growers.histogram_node_loops import (
 )
 from didact.engines.trees.growers.task_loops import (
     ADD,
+    BEGIN,
     COUNT,
     FIX,
     MERGE,
@@ -71,6 +73,8 @@ def grow_together(
         counted += do_task(k, me, sample, space, limits, criterion, nodes, hists, shared, mine)
         if is_last(shared.board, ticket):
             _next_step(sample, space, limits, nodes, hists, shared)
+            if shared.now[0].tasks == 0:
+                _next_tree(hists.shape[0], space.how, space.inverse, criterion, nodes, shared, mine.sums)
             for j in range(shared.now[0].tasks):
                 shared.claims[j] = 0
             post(shared.board, shared.now[0].tasks)
@@ -113,6 +117,31 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
         _plan_counts(bundled, width, slots, nodes.at, splits, now, tasks)
     if now.tasks == 0 and done < SEARCH:
         _plan_search(space.chosen.shape[0], limits.max_features > 0, splits, now, tasks)
+
+
+@jit_unmanaged(cold=True)
+def _next_tree(
+    n_hists: Int, how: Reading, inverse: Array, criterion: Any, nodes: NodeTable, shared: TreeBuffers, sums: Array
+) -> None:
+    """Begin the tree after one that is finished, if another is to follow and its passes need nothing from Python."""
+    now, passes, ahead = shared.now[0], shared.passes, shared.ahead
+    if now.tree + 1 >= ahead.seeds.shape[0]:
+        return
+    if not steps_are_short(now.nodes, nodes, how, inverse, criterion, passes, sums):
+        return
+    waiting = shared.waiting[: now.waiting]
+    hand_over(now.tree, now.nodes, waiting, nodes, how, inverse, criterion, passes, ahead, sums)
+    now.tree += 1
+    now.step, now.tasks, now.splits, now.nodes = BEGIN, 1, 1, 1
+    now.waiting = now.taken_up = now.turn = 0
+    now.free = max(n_hists - 1, 0)
+    for k in range(n_hists):
+        shared.free[k] = n_hists - 1 - k
+    split, root = shared.splits[0], nodes.at[0]
+    split.node, split.left, split.right, split.small, split.hist = -1, 0, -1, 0, min(n_hists, 1) - 1
+    root.start, root.left, root.right, root.hist, root.key = 0, -1, -1, -1, ahead.seeds[now.tree]
+    for c in range(nodes.fixed.shape[2]):
+        nodes.fixed[0, 0, c] = 0
 
 
 @jit_unmanaged(cold=True)

@@ -23,6 +23,7 @@ from didact.engines.trees.boosting.booster_loops import (
     write_gradients,
     write_sizes,
 )
+from didact.engines.trees.growers.ahead_loops import TreesAhead
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
     Sample,
@@ -39,7 +40,7 @@ from didact.engines.trees.splits.histogram_loops import Int, count_columns, part
 BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(9)  # steps in their order
 
 STATE_FIELDS = np.dtype([(name, np.int64) for name in (
-    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round"
+    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree"
 )])  # fmt: skip
 SPLIT_FIELDS = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
 TASK_FIELDS = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
@@ -62,6 +63,7 @@ class TreeBuffers(NamedTuple):
     used: Array  # int64 (threads): the last round in which a thread has used its histogram
     spare: Array  # uint32 (rows): for partitions
     passes: Passes
+    ahead: TreesAhead
 
 
 @jit_unmanaged(inline="always")  # of one caller: compiled once with it
