@@ -140,13 +140,15 @@ class Grower:
         now["tasks"], now["threads"], now["splits"], now["nodes"] = 1, threads, 1, 1
         splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
         now["free"] = max(len(self.hists) - 1, 0)
+        every = np.array_equal(self.chosen, np.arange(len(self.columns)))
+        now["whole"] = every and not self.limits.max_features and not self.bundles.n_codes
         return TreeBuffers(
             board=new_board(1), now=now, waiting=np.empty(n_nodes, np.int64),
             free=np.arange(len(self.hists))[::-1].copy(), splits=splits, tasks=np.zeros(most, TASK_FIELDS),
-            claims=np.zeros(most, np.int64), best=np.zeros(most, BEST),
-            fixed=np.empty((most, self.n_channels), np.int64),
-            bits=np.empty((most, self.bit_words), np.uint64), hists=self.parts, used=np.zeros(self.threads, np.int64),
-            spare=self.spare, passes=passes, ahead=ahead,
+            claims=np.zeros(most, np.int64), best=np.zeros((most, 2), BEST),
+            fixed=np.empty((most, 2, self.n_channels), np.int64),
+            bits=np.empty((most, 2, self.bit_words), np.uint64), hists=self.parts,
+            used=np.zeros(self.threads, np.int64), spare=self.spare, passes=passes, ahead=ahead,
         )  # fmt: skip
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
