@@ -1,10 +1,11 @@
 """One tree grown by threads that stay in compiled code, in rounds of steps with tasks for all of them.
 
 A round splits one large node or some small ones. Its steps: part the nodes' rows by tiles, and move them to their
-places; count the smaller children, by rows into a histogram for each thread, which are then merged, or by columns;
-search the children's best splits by features. Where each column is a feature, the tasks that merge or count columns
-also search them (`whole`): the histograms are in the core's cache then, and there is one step less. Who finishes the
-last task of a step prepares the next one (see `didact.core.jit.atomics`). One thread has one task a step.
+places; count the smaller children, by columns, or tile by tile as rows are moved into a histogram for each thread,
+which are then merged; search the children's best splits by features. Where each column is a feature, the tasks that
+merge or count columns also search them (`whole`): the histograms are in the core's cache then, and there is one step
+less. Who finishes the last task of a step prepares the next one (see `didact.core.jit.atomics`). One thread has one
+task a step.
 
 With a limit of leaves the leaf of largest gain is split first. Where that is small, others are split in the same round
 that come next by what is known; the tree takes up splits in the order in which one thread would make them, so that
@@ -105,6 +106,11 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
         _choose(limits.max_leaf_nodes, hists.shape[0], nodes.at, splits, shared.waiting, shared.free, now, tasks)
     elif done == PART and _place_children(count, features, space.member, nodes, splits, tasks):
         now.step, now.tasks = MOVE, count
+        if _counts_rows(bundled, slots, nodes.at, splits[0], now):
+            now.step = ADD
+            now.round += 1
+            if whole:
+                _hand_on(ZERO, nodes, hists, splits, now)
     elif done == ADD:
         now.step = MERGE
         _cut(now, tasks, ZERO, ZERO, width, min(now.threads, width))
@@ -175,7 +181,7 @@ def _cut(now: Any, tasks: Array, of: Int, start: Int, stop: Int, pieces: Int) ->
     for k in range(pieces):
         task = tasks[now.tasks]
         task.of, task.start = of, start + (stop - start) * k // pieces
-        task.stop, task.left = start + (stop - start) * (k + 1) // pieces, -1
+        task.stop, task.left, task.to_left = start + (stop - start) * (k + 1) // pieces, -1, -1
         now.tasks += 1
 
 
@@ -205,6 +211,13 @@ def _place_children(count: Int, features: Array, member: Array, nodes: NodeTable
 
 
 @jit_unmanaged(cold=True)
+def _counts_rows(bundled: bool, slots: Int, at: Array, split: Any, now: Any) -> bool:
+    """Whether threads share the rows of a smaller child: it is the only one, and large beside its histograms."""
+    rows = at[split.small].stop - at[split.small].start
+    return now.splits == 1 and split.hist >= 0 and now.threads > 1 and rows > (slots // 4 if bundled else 2 * slots)
+
+
+@jit_unmanaged(cold=True)
 def _plan_counts(
     bundled: bool, whole: bool, width: Int, slots: Int, at: Array, splits: Array, now: Any, tasks: Array
 ) -> None:
@@ -220,7 +233,7 @@ def _plan_counts(
         if split.hist < 0 and not whole:
             continue
         start, rows = at[split.small].start, at[split.small].stop - at[split.small].start
-        if now.splits == 1 and split.hist >= 0 and now.threads > 1 and rows > (slots // 4 if bundled else 2 * slots):
+        if _counts_rows(bundled, slots, at, split, now):
             now.step = ADD
             now.round += 1
             _cut(now, tasks, e, start, start + rows, min(rows // SHARE_ROWS + 1, 4 * now.threads))

@@ -3,7 +3,7 @@
 Layout of the rows of a node while three tiles of them are parted, with l for left and r for right::
 
     order  [ tile 0 | tile 1 | tile 2 ]   PART writes   spare  [ l l r r | l r r | l l l r ]   (r's from the end on)
-    order  [ l l l l l l | r r r r r  ]   MOVE copies each tile's ends to their places
+    order  [ l l l l l l | r r r r r  ]   MOVE copies each tile's ends to their places; so does ADD, which counts one
 
 and of histograms: `hists` (numbered, of nodes that wait) and `shared.hists` (one a thread, of a part of a node's rows),
 both (slots, channels) int64 each.
@@ -89,9 +89,13 @@ def do_task(
         if shared.used[me] != shared.now[0].round:
             shared.used[me] = shared.now[0].round
             set_zero(hist)
-        width = bundles.first.shape[0]
-        count_columns(bundles.codes, sample.fixed, sample.labels, order[a:b], ZERO, width, bundles.first, hist)
-        return (b - a) * width
+        rows, width = order[a:b], bundles.first.shape[0]
+        if task.to_left >= 0:  # a tile that has just been parted
+            split, middle = shared.splits[task.of], a + task.left
+            rows = shared.spare[a:middle] if split.small == split.left else shared.spare[middle:b]
+            _move(task, order, shared.spare)
+        count_columns(bundles.codes, sample.fixed, sample.labels, rows, ZERO, width, bundles.first, hist)
+        return rows.shape[0] * width
     else:
         split, looked = shared.splits[task.of], b - a
         if step != SEARCH and split.hist >= 0:
