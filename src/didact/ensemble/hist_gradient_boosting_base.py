@@ -323,9 +323,11 @@ class _Boosting(Estimator):
         names = list(getattr(self, "feature_names_in_", []))
         signs = named_signs(self.monotonic_cst, p, self.n_trees_per_iteration_, self.categories_, names)
         groups = interaction_groups(self.interaction_cst, p, names)
+        watched = self.do_early_stopping_ or getattr(self, "_skl_callbacks", None) or getattr(self, "verbose", 0)
         return BoostingPlan(
             learning_rate=self.learning_rate, l2=self.l2_regularization, limits=self._limits(p, unit),
             subsample=self.subsample, seed=self._seed, monotone=signs, interactions=groups,
+            unseen=0 if watched else self.max_iter,
         )  # fmt: skip
 
     def _counts(self) -> Array | None:

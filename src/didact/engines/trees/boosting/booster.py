@@ -28,7 +28,7 @@ from didact.engines.trees.rows.fixed_point import Channels, count_shift, value_l
 from didact.engines.trees.rows.fixed_point_loops import write_units
 from didact.engines.trees.splits.histogram_loops import UNIT, VALUES
 from didact.engines.trees.tree import Tree, node_weights
-from didact.engines.trees.tuning import CODES_PER_THREAD
+from didact.engines.trees.tuning import CODES_PER_THREAD, NODES_AHEAD, TREES_AHEAD
 from didact.parts.criteria.gradient import Gradient
 
 
@@ -51,6 +51,7 @@ class BoostingPlan(NamedTuple):
     seed: int
     monotone: Array | None
     interactions: Any
+    unseen: int = 0  # the iteration up to which nobody looks at predictions: several trees may be grown in one call
 
 
 def boosting_channels(unit: bool, n: int, length: int) -> Channels:
@@ -120,6 +121,7 @@ class Booster:
             interactions=plan.interactions,
         )  # fmt: skip
         self.last: Leaves | None = None
+        self.ready: list[Tree] = []  # grown, and not asked for yet
         # Trees of several classes grow side by side: there is less to wait for than with all threads on one tree.
         side = min(thread_count(), K, max(K * codes.size // CODES_PER_THREAD, 1))
         each = -(-thread_count() // side) + (side > 1)  # threads for a tree, and one more when others have ended
@@ -143,8 +145,10 @@ class Booster:
         rows = None if plan.subsample == 1 else np.flatnonzero(drawn_rows(plan, iteration, 0, n, n))
         seeds = tree_seeds(plan, iteration, objective.outputs)
         if objective.compiled != GIVEN:
-            layout = self.layout._replace(inverse=np.ones(self.layout.n_channels))  # the grower writes it
-            return self._trees([(0, seeds[0])], rows, [(self.grower, layout)])
+            if not self.ready:
+                layout = self.layout._replace(inverse=np.ones(self.layout.n_channels))  # the grower writes it
+                self.ready = self._trees([(0, seeds[0])], rows, [(self.grower, layout)], self._later(iteration))
+            return [self.ready.pop(0)]
         if objective.share is not None:
             objective.follow(objective.width(self.raw[0]))
         sums = objective.gradients(self.raw, self.g, self.h).T.tolist()
@@ -162,17 +166,28 @@ class Booster:
     def held_value(self) -> None:
         """None: rows in memory are held out by the model, which scores them itself."""
 
+    def _later(self, iteration: int) -> list[int]:
+        """The seeds of the trees that may be grown together with that of an iteration."""
+        plan, nodes = self.plan, self.grower.node_count(self._raw.shape[1])
+        if plan.subsample < 1 or (self.objective.w is not None and not self.objective.flat):
+            return []
+        many = min(plan.unseen, iteration + TREES_AHEAD, iteration + NODES_AHEAD // nodes)
+        return [tree_seeds(plan, k, 1)[0] for k in range(iteration + 1, many + 1)]
+
     def _trees(
-        self, some: list[tuple[int, int]], rows: Array | None, growers: list[tuple[Grower, Channels]]
-    ) -> list[Tree]:
-        """The trees of some outputs, each with its seed, from as many growers."""
+        self, some: list[tuple[int, int]], rows: Array | None, growers: list[tuple[Grower, Channels]],
+        later: Sequence[int] = (),
+    ) -> list[Tree]:  # fmt: skip
+        """The trees of some outputs, each with its seed, from as many growers; one grower may grow later ones, too."""
         last, self.last = self.last or NO_LEAVES, None
         begun = [
-            grower.begin(layout, seed, rows, self._passes(k, last, rows is None))
+            grower.begin(layout, seed, rows, self._passes(k, last, rows is None), later)
             for (k, seed), (grower, layout) in zip(some, growers, strict=True)
         ]
         grown = grow_side_by_side(begun)
-        return parallel_map(lambda each: self._counted(each[0][0], each[1], rows), list(zip(some, grown, strict=True)))
+        earlier = [self._scaled(each, 0) for growth in begun for each in growth.earlier()]
+        counted = parallel_map(lambda each: self._counted(each[0][0], each[1], rows), zip(some, grown, strict=True))
+        return earlier + counted
 
     def _passes(self, k: int, last: Leaves, every: bool) -> Passes:
         objective = self.objective
@@ -181,6 +196,7 @@ class Booster:
             loss=objective.compiled, y=NOTHING if given else objective.y,
             w=NOTHING if given or objective.w is None else objective.w, raw=self._raw[k], g=self.g[k], h=self.h[k],
             sizes=self.sizes, starts=last.starts, stops=last.stops, values=last.values, every=every,
+            rate=float(self.plan.learning_rate), steep=bool(objective.loss.steep),
         )  # fmt: skip
 
     def _counted(self, k: int, grown: Grown, rows: Array | None) -> Tree:

@@ -44,6 +44,8 @@ class Passes(NamedTuple):
     stops: Array
     values: Array
     every: bool  # whether the tree is grown on all rows, which are then put in their order
+    rate: float  # by which the values of leaves are multiplied
+    steep: bool  # whether long steps have to be shortened
 
 
 def no_passes() -> Passes:
@@ -51,7 +53,7 @@ def no_passes() -> Passes:
     none, whole = np.empty(0), np.empty(0, np.int64)
     return Passes(
         loss=GIVEN, y=none, w=none, raw=none, g=none, h=none, sizes=np.empty((0, 2)), starts=whole, stops=whole,
-        values=none, every=False,
+        values=none, every=False, rate=1.0, steep=False,
     )  # fmt: skip
 
 

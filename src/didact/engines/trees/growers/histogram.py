@@ -15,6 +15,7 @@ Cost of a tree of L leaves on n rows: at most n·p·log₂L additions, as only t
 two scores per bin and node. All sums are exact, so threads, order and blocks of rows do not change a tree.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import Passes, no_passes
+from didact.engines.trees.growers.ahead_loops import TreesAhead
 from didact.engines.trees.growers.histogram_node_loops import (
     FEATURE_FIELDS,
     NODE_FIELDS,
@@ -43,6 +45,8 @@ from didact.engines.trees.splits.histogram_cut_loops import BEST, General, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.tuning import BUNDLE_FROM, CODES_PER_THREAD, HISTOGRAMS
+
+LEAVES = ("starts", "stops", "values")  # of the last tree, in the passes
 
 
 class Grown(NamedTuple):
@@ -125,7 +129,7 @@ class Grower:
             turn=np.zeros(len(self.columns), np.int64), goes_left=np.zeros(max(widest, 256), np.uint8), hist=hist,
         )  # fmt: skip
 
-    def _shared(self, n_nodes: int, n_rows: int, passes: Passes) -> TreeBuffers:
+    def _shared(self, n_nodes: int, n_rows: int, passes: Passes, ahead: TreesAhead) -> TreeBuffers:
         """What the threads share, before the first step of a tree."""
         threads = min(self.threads, max(n_rows * len(self.columns) // CODES_PER_THREAD, 1))
         most, splits, now = (
@@ -136,13 +140,15 @@ class Grower:
         now["tasks"], now["threads"], now["splits"], now["nodes"] = 1, threads, 1, 1
         splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
         now["free"] = max(len(self.hists) - 1, 0)
+        every = np.array_equal(self.chosen, np.arange(len(self.columns)))
+        now["whole"] = every and not self.limits.max_features and not self.bundles.n_codes
         return TreeBuffers(
             board=new_board(1), now=now, waiting=np.empty(n_nodes, np.int64),
             free=np.arange(len(self.hists))[::-1].copy(), splits=splits, tasks=np.zeros(most, TASK_FIELDS),
-            claims=np.zeros(most, np.int64), best=np.zeros(most, BEST),
-            fixed=np.empty((most, self.n_channels), np.int64),
-            bits=np.empty((most, self.bit_words), np.uint64), hists=self.parts, used=np.zeros(self.threads, np.int64),
-            spare=self.spare, passes=passes,
+            claims=np.zeros(most, np.int64), best=np.zeros((most, 2), BEST),
+            fixed=np.empty((most, 2, self.n_channels), np.int64),
+            bits=np.empty((most, 2, self.bit_words), np.uint64), hists=self.parts,
+            used=np.zeros(self.threads, np.int64), spare=self.spare, passes=passes, ahead=ahead,
         )  # fmt: skip
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
@@ -150,9 +156,13 @@ class Grower:
         return grow_side_by_side([self.begin(channels, seed, rows, passes)])[0]
 
     def begin(
-        self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None
-    ) -> "Growth":
-        """A tree that consists of its root; it must be finished before this grower begins another."""
+        self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None,
+        later: Sequence[int] = (),
+    ) -> "Growth":  # fmt: skip
+        """A tree that consists of its root; it must be finished before this grower begins another.
+
+        On all rows and with `passes`, trees with the seeds `later` may follow in the same call (see `ahead_loops`).
+        """
         order = self.order[: len(self.order) if rows is None else len(rows)]
         if passes is None or rows is not None:
             order[:] = np.arange(len(order)) if rows is None else rows
@@ -160,7 +170,12 @@ class Grower:
                         order=order)  # fmt: skip
         nodes = self.node_room(len(order), channels.n_channels)
         self.make_root(nodes, len(order), seed)
-        shared = self._shared(len(nodes.at), len(order), passes or no_passes())
+        passes = passes or no_passes()
+        if later:
+            passes = passes._replace(**{name: padded(getattr(passes, name), len(nodes.at)) for name in LEAVES})
+        kept = NodeTable(*(np.empty((len(later), *part.shape), part.dtype) for part in nodes))
+        ahead = TreesAhead(np.array([seed, *later], np.uint64), kept, np.empty((len(later), channels.n_channels)))
+        shared = self._shared(len(nodes.at), len(order), passes, ahead)
         return Growth(grower=self, channels=channels, sample=sample, nodes=nodes, shared=shared)
 
     def space(self, channels: Channels) -> Space:
@@ -168,11 +183,14 @@ class Grower:
         return Space(features=self.features, slots=self.slots, member=self.member, chosen=self.chosen,
                      inverse=channels.inverse, how=channels.how)  # fmt: skip
 
-    def node_room(self, n: int, C: int) -> NodeTable:
+    def node_count(self, n: int) -> int:
+        """The nodes of a tree on n rows for which there is room; several threads may split some in vain."""
         limits = self.limits
-        # Several threads may split nodes that are not needed in the end.
         several = limits._replace(max_leaf_nodes=(1 + (self.threads > 1)) * limits.max_leaf_nodes)
-        m = 2 * most_leaves(several, n) + 1
+        return 2 * most_leaves(several, n) + 1
+
+    def node_room(self, n: int, C: int) -> NodeTable:
+        m = self.node_count(n)
         masks = np.empty((m, self.member.shape[1] + self.bit_words), np.uint64)
         return NodeTable(np.empty(m, NODE_FIELDS), np.empty((m, 2, C), np.int64), masks)
 
@@ -213,8 +231,19 @@ class Growth(NamedTuple):
             stop_all(shared.board)
             raise
 
+    def earlier(self) -> list[Grown]:
+        """The trees before the last one, in their order; where their rows ended is no longer known."""
+        grower, ahead = self.grower, self.shared.ahead
+        return [
+            finished_tree(
+                NodeTable(*(part[t] for part in ahead.kept)), self.sample,
+                self.channels._replace(inverse=ahead.units[t]), grower.bins, grower.criterion,
+            )
+            for t in range(int(self.shared.now["tree"][0]))
+        ]  # fmt: skip
+
     def finish(self) -> Grown:
-        """The tree, once all threads have returned."""
+        """The last tree, once all threads have returned."""
         undo(self.shared.waiting[: int(self.shared.now["waiting"][0])], self.nodes, self.sample.order)
         return finished_tree(self.nodes, self.sample, self.channels, self.grower.bins, self.grower.criterion)
 
@@ -225,6 +254,11 @@ def grow_side_by_side(growths: list[Growth]) -> list[Grown]:
     places = [(growth, me) for me in turns for growth in growths if me < growth.threads]
     parallel_map(lambda place: place[0].join(place[1]), places)
     return parallel_map(Growth.finish, growths)
+
+
+def padded(x: Array, size: int) -> Array:
+    """Numbers with zeros behind them."""
+    return np.append(x, np.zeros(max(size - len(x), 0), x.dtype))
 
 
 def most_leaves(limits: Limits, n: int) -> int:

@@ -1,9 +1,11 @@
 """One tree grown by threads that stay in compiled code, in rounds of steps with tasks for all of them.
 
 A round splits one large node or some small ones. Its steps: part the nodes' rows by tiles, and move them to their
-places; count the smaller children, by rows into a histogram for each thread, which are then merged, or by columns;
-search the children's best splits by features. Who finishes the last task of a step prepares the next one (see
-`didact.core.jit.atomics`). One thread has one task a step.
+places; count the smaller children, by columns, or tile by tile as rows are moved into a histogram for each thread,
+which are then merged; search the children's best splits by features. Where each column is a feature, the tasks that
+merge or count columns also search them (`whole`): the histograms are in the core's cache then, and there is one step
+less. Who finishes the last task of a step prepares the next one (see `didact.core.jit.atomics`). One thread has one
+task a step.
 
 With a limit of leaves the leaf of largest gain is split first. Where that is small, others are split in the same round
 that come next by what is known; the tree takes up splits in the order in which one thread would make them, so that
@@ -26,6 +28,7 @@ from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN
+from didact.engines.trees.growers.ahead_loops import hand_over, steps_are_short
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
     Sample,
@@ -36,6 +39,7 @@ from didact.engines.trees.growers.histogram_node_loops import (
 )
 from didact.engines.trees.growers.task_loops import (
     ADD,
+    BEGIN,
     COUNT,
     FIX,
     MERGE,
@@ -45,6 +49,7 @@ from didact.engines.trees.growers.task_loops import (
     SLOPES,
     TreeBuffers,
     do_task,
+    searches,
 )
 from didact.engines.trees.rows.bundles_loops import add_bundled
 from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, write_units
@@ -76,6 +81,8 @@ def grow_together(
         counted += do_task(k, me, sample, space, limits, criterion, nodes, hists, shared, mine)
         if is_last(shared.board, ticket):
             _next_step(sample, space, limits, nodes, hists, shared)
+            if shared.now[0].tasks == 0:
+                _next_tree(hists.shape[0], space.how, space.inverse, criterion, nodes, shared, mine.sums)
             for j in range(shared.now[0].tasks):
                 shared.claims[j] = 0
             post(shared.board, shared.now[0].tasks)
@@ -88,7 +95,8 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
     now, tasks, splits, features = shared.now[0], shared.tasks, shared.splits, space.features
     bundles, passes, slots = sample.bundles, shared.passes, hists.shape[1]
     bundled, width = bundles.starts.shape[0] > 1, bundles.first.shape[0]
-    done, count = now.step, now.tasks
+    done, count, searched = now.step, now.tasks, searches(now.step, now.whole, splits[0].node)
+    whole = now.whole != 0 and splits[0].node >= 0
     now.tasks = 0
     if done < FIX:
         if done == SLOPES:
@@ -97,16 +105,20 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
         _plan_passes(pieces, passes.g.shape[0], now, tasks)
     elif done == FIX and hists.shape[0] == 0:
         add_totals(sample.fixed, sample.labels, sample.order, nodes.fixed[0, 0])
-    elif done == SEARCH:
-        now.tasks = count
-        _record_all(shared.best, shared.fixed, shared.bits, space.member.shape[1], nodes, shared.free, now, tasks)
+    elif searched:
+        _record_all(count, space.member.shape[1], nodes, shared)
         _take_up(limits.max_leaf_nodes, nodes.at, splits, shared.waiting, now)
         _choose(limits.max_leaf_nodes, hists.shape[0], nodes.at, splits, shared.waiting, shared.free, now, tasks)
     elif done == PART and _place_children(count, features, space.member, nodes, splits, tasks):
         now.step, now.tasks = MOVE, count
+        if _counts_rows(bundled, slots, nodes.at, splits[0], now):
+            now.step = ADD
+            now.round += 1
+            if whole:
+                _hand_on(ZERO, nodes, hists, splits, now)
     elif done == ADD:
         now.step = MERGE
-        _cut(now, tasks, ZERO, ZERO, slots, min(now.threads, slots // 64 + 1))
+        _cut(now, tasks, ZERO, ZERO, width, min(now.threads, width))
     elif done >= COUNT:  # or merged
         if done == MERGE and bundled:
             hist, node = hists[splits[0].hist], splits[0].node
@@ -115,9 +127,36 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
                 subtract(hists[nodes.at[node].hist], hist)
         _hand_on(features[0].n_bins + 1, nodes, hists, splits, now)
     if now.tasks == 0 and done < COUNT:
-        _plan_counts(bundled, width, slots, nodes.at, splits, now, tasks)
-    if now.tasks == 0 and done < SEARCH:
+        _plan_counts(bundled, whole, width, slots, nodes.at, splits, now, tasks)
+        if whole:  # the search follows in the same tasks
+            _hand_on(ZERO, nodes, hists, splits, now)
+    if now.tasks == 0 and not searched:
         _plan_search(space.chosen.shape[0], limits.max_features > 0, splits, now, tasks)
+
+
+@jit_unmanaged(cold=True)
+def _next_tree(
+    n_hists: Int, how: Reading, inverse: Array, criterion: Any, nodes: NodeTable, shared: TreeBuffers, sums: Array
+) -> None:
+    """Begin the tree after one that is finished, if another is to follow and its passes need nothing from Python."""
+    now, passes, ahead = shared.now[0], shared.passes, shared.ahead
+    if now.tree + 1 >= ahead.seeds.shape[0]:
+        return
+    if not steps_are_short(now.nodes, nodes, how, inverse, criterion, passes, sums):
+        return
+    waiting = shared.waiting[: now.waiting]
+    hand_over(now.tree, now.nodes, waiting, nodes, how, inverse, criterion, passes, ahead, sums)
+    now.tree += 1
+    now.step, now.tasks, now.splits, now.nodes = BEGIN, 1, 1, 1
+    now.waiting = now.taken_up = now.turn = 0
+    now.free = max(n_hists - 1, 0)
+    for k in range(n_hists):
+        shared.free[k] = n_hists - 1 - k
+    split, root = shared.splits[0], nodes.at[0]
+    split.node, split.left, split.right, split.small, split.hist = -1, 0, -1, 0, min(n_hists, 1) - 1
+    root.start, root.left, root.right, root.hist, root.key = 0, -1, -1, -1, ahead.seeds[now.tree]
+    for c in range(nodes.fixed.shape[2]):
+        nodes.fixed[0, 0, c] = 0
 
 
 @jit_unmanaged(cold=True)
@@ -147,7 +186,7 @@ def _cut(now: Any, tasks: Array, of: Int, start: Int, stop: Int, pieces: Int) ->
     for k in range(pieces):
         task = tasks[now.tasks]
         task.of, task.start = of, start + (stop - start) * k // pieces
-        task.stop = start + (stop - start) * (k + 1) // pieces
+        task.stop, task.left, task.to_left = start + (stop - start) * (k + 1) // pieces, -1, -1
         now.tasks += 1
 
 
@@ -177,17 +216,29 @@ def _place_children(count: Int, features: Array, member: Array, nodes: NodeTable
 
 
 @jit_unmanaged(cold=True)
-def _plan_counts(bundled: bool, width: Int, slots: Int, at: Array, splits: Array, now: Any, tasks: Array) -> None:
-    """Tasks that count the smaller children: by rows where a node is large beside its histograms, else by columns."""
+def _counts_rows(bundled: bool, slots: Int, at: Array, split: Any, now: Any) -> bool:
+    """Whether threads share the rows of a smaller child: it is the only one, and large beside its histograms."""
+    rows = at[split.small].stop - at[split.small].start
+    return now.splits == 1 and split.hist >= 0 and now.threads > 1 and rows > (slots // 4 if bundled else 2 * slots)
+
+
+@jit_unmanaged(cold=True)
+def _plan_counts(
+    bundled: bool, whole: bool, width: Int, slots: Int, at: Array, splits: Array, now: Any, tasks: Array
+) -> None:
+    """Tasks that count the smaller children: by rows where a node is large beside its histograms, else by columns.
+
+    If these tasks also search (`whole`), there are some for each split.
+    """
     many = 0
     for e in range(now.splits):
-        many += splits[e].hist >= 0
+        many += whole or splits[e].hist >= 0
     for e in range(now.splits):
         split = splits[e]
-        if split.hist < 0:
+        if split.hist < 0 and not whole:
             continue
         start, rows = at[split.small].start, at[split.small].stop - at[split.small].start
-        if now.splits == 1 and now.threads > 1 and rows > (slots // 4 if bundled else 2 * slots):
+        if _counts_rows(bundled, slots, at, split, now):
             now.step = ADD
             now.round += 1
             _cut(now, tasks, e, start, start + rows, min(rows // SHARE_ROWS + 1, 4 * now.threads))
@@ -218,31 +269,34 @@ def _hand_on(first: Int, nodes: NodeTable, hists: Array, splits: Array, now: Any
 def _plan_search(places: Int, drawn: bool, splits: Array, now: Any, tasks: Array) -> None:
     """Tasks that search the children's best splits; where features are drawn for a node, one task looks at all."""
     now.step = SEARCH
-    pieces = min((now.threads + 2 * now.splits - 1) // (2 * now.splits), max(places, 1))
+    pieces = min((now.threads + now.splits - 1) // now.splits, max(places, 1))
     for e in range(now.splits):
-        for child in (splits[e].left, splits[e].right):
-            if child >= 0:
-                _cut(now, tasks, child, ZERO, places, 1 if drawn else pieces)
+        for side in range(2 if drawn else 1):
+            _cut(now, tasks, e, ZERO, places, 1 if drawn else pieces)
+            tasks[now.tasks - 1].left = side if drawn else -1
 
 
 @jit_unmanaged(cold=True)
-def _record_all(
-    found: Array, fixed: Array, bits: Array, groups: Int, nodes: NodeTable, free: Array, now: Any, tasks: Array
-) -> None:
-    """Write the best splits that were found into the nodes' records; histograms that will not serve are free."""
-    k = 0
-    while k < now.tasks:
-        node, best = tasks[k].of, k
-        while k < now.tasks and tasks[k].of == node:
-            if found[k].gain > found[best].gain:
-                best = k
+def _record_all(count: Int, groups: Int, nodes: NodeTable, shared: TreeBuffers) -> None:
+    """Write the best splits that tasks have found into the nodes' records; histograms that will not serve are free."""
+    tasks, found, now, k = shared.tasks, shared.best, shared.now[0], 0
+    while k < count:
+        first, of = k, tasks[k].of
+        while k < count and tasks[k].of == of:
             k += 1
-        record(node, found[best], fixed[best], bits[best], groups, nodes)
-        here = nodes.at[node]
-        if here.hist >= 0 and (here.feature < 0 or here.stop - here.start < LEAST_KEPT):
-            free[now.free] = here.hist
-            now.free += 1
-            here.hist = -1
+        for side in range(2):
+            node, best = shared.splits[of].left if side == 0 else shared.splits[of].right, -1
+            for j in range(first, k if node >= 0 else first):
+                if tasks[j].left != 1 - side and (best < 0 or found[j, side].gain > found[best, side].gain):
+                    best = j
+            if best < 0:
+                continue
+            record(node, found[best, side], shared.fixed[best, side], shared.bits[best, side], groups, nodes)
+            here = nodes.at[node]
+            if here.hist >= 0 and (here.feature < 0 or here.stop - here.start < LEAST_KEPT):
+                shared.free[now.free] = here.hist
+                now.free += 1
+                here.hist = -1
 
 
 @jit_unmanaged(cold=True)

@@ -3,7 +3,7 @@
 Layout of the rows of a node while three tiles of them are parted, with l for left and r for right::
 
     order  [ tile 0 | tile 1 | tile 2 ]   PART writes   spare  [ l l r r | l r r | l l l r ]   (r's from the end on)
-    order  [ l l l l l l | r r r r r  ]   MOVE copies each tile's ends to their places
+    order  [ l l l l l l | r r r r r  ]   MOVE copies each tile's ends to their places; so does ADD, which counts one
 
 and of histograms: `hists` (numbered, of nodes that wait) and `shared.hists` (one a thread, of a part of a node's rows),
 both (slots, channels) int64 each.
@@ -23,6 +23,7 @@ from didact.engines.trees.boosting.booster_loops import (
     write_gradients,
     write_sizes,
 )
+from didact.engines.trees.growers.ahead_loops import TreesAhead
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
     Sample,
@@ -39,7 +40,7 @@ from didact.engines.trees.splits.histogram_loops import Int, count_columns, part
 BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(9)  # steps in their order
 
 STATE_FIELDS = np.dtype([(name, np.int64) for name in (
-    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round"
+    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree", "whole"
 )])  # fmt: skip
 SPLIT_FIELDS = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
 TASK_FIELDS = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
@@ -55,13 +56,14 @@ class TreeBuffers(NamedTuple):
     splits: Array  # SPLIT_FIELDS
     tasks: Array  # TASK_FIELDS
     claims: Array  # int64 (tasks): see `claim_task`
-    best: Array  # BEST (tasks): what searches have found
-    fixed: Array  # int64 (tasks, channels)
-    bits: Array  # uint64 (tasks, words)
+    best: Array  # BEST (tasks, 2): what searches have found for the left and the right child
+    fixed: Array  # int64 (tasks, 2, channels)
+    bits: Array  # uint64 (tasks, 2, words)
     hists: Array  # int64 (threads, slots, channels): part of a node's rows each
     used: Array  # int64 (threads): the last round in which a thread has used its histogram
     spare: Array  # uint32 (rows): for partitions
     passes: Passes
+    ahead: TreesAhead
 
 
 @jit_unmanaged(inline="always")  # of one caller: compiled once with it
@@ -87,28 +89,47 @@ def do_task(
         if shared.used[me] != shared.now[0].round:
             shared.used[me] = shared.now[0].round
             set_zero(hist)
-        width = bundles.first.shape[0]
-        count_columns(bundles.codes, sample.fixed, sample.labels, order[a:b], ZERO, width, bundles.first, hist)
-        return (b - a) * width
-    elif step == SEARCH:
-        search_node(task.of, a, b, sample, space, limits, criterion, nodes, hists, mine)
-        shared.best[k] = mine.best[0]
-        for c in range(mine.fixed.shape[1]):
-            shared.fixed[k, c] = mine.fixed[2, c]
-        for word in range(mine.bits.shape[0]):
-            shared.bits[k, word] = mine.bits[word]
+        rows, width = order[a:b], bundles.first.shape[0]
+        if task.to_left >= 0:  # a tile that has just been parted
+            split, middle = shared.splits[task.of], a + task.left
+            rows = shared.spare[a:middle] if split.small == split.left else shared.spare[middle:b]
+            _move(task, order, shared.spare)
+        count_columns(bundles.codes, sample.fixed, sample.labels, rows, ZERO, width, bundles.first, hist)
+        return rows.shape[0] * width
     else:
-        split = shared.splits[task.of]
-        parent = hists[nodes.at[split.node].hist] if split.node >= 0 else hists[split.hist][:0]
-        if step == COUNT:
-            child = nodes.at[split.small]
-            rows = order[child.start : child.stop]
-            _count(a, b, rows, bundles, sample.fixed, sample.labels, space.slots, hists[split.hist], parent)
-            return rows.shape[0] * (b - a)
-        _merge(a, b, shared.hists, shared.used, shared.now[0].round, hists[split.hist])
-        if parent.shape[0] > 0 and bundles.starts.shape[0] == 1:
-            subtract(parent[a:b], hists[split.hist][a:b])
+        split, looked = shared.splits[task.of], b - a
+        if step != SEARCH and split.hist >= 0:
+            parent = hists[nodes.at[split.node].hist] if split.node >= 0 else hists[split.hist][:0]
+            if step == COUNT:
+                child = nodes.at[split.small]
+                rows = order[child.start : child.stop]
+                _count(a, b, rows, bundles, sample.fixed, sample.labels, space.slots, hists[split.hist], parent)
+                looked *= rows.shape[0]
+            else:
+                _merge(a, b, bundles, shared.hists, shared.used, shared.now[0].round, hists[split.hist], parent)
+        for side in range(2 if searches(step, shared.now[0].whole, split.node) else 0):
+            child = split.left if side == 0 else split.right
+            if child >= 0 and task.left != 1 - side:
+                search_node(child, a, b, sample, space, limits, criterion, nodes, hists, mine)
+                _keep_found(k, side, mine, shared)
+        return looked
     return b - a
+
+
+@jit_unmanaged
+def searches(step: Int, whole: Int, node: Int) -> bool:
+    """Whether tasks of a step search the children of a node: not the root's, whose sums are not known before."""
+    return step == SEARCH or (step >= COUNT and step != ADD and whole != 0 and node >= 0)
+
+
+@jit_unmanaged(cold=True)
+def _keep_found(k: Int, side: Int, mine: ThreadBuffers, shared: TreeBuffers) -> None:
+    """Leave the best split that task k has found for a child where others see it."""
+    shared.best[k, side] = mine.best[0]
+    for c in range(mine.fixed.shape[1]):
+        shared.fixed[k, side, c] = mine.fixed[2, c]
+    for word in range(mine.bits.shape[0]):
+        shared.bits[k, side, word] = mine.bits[word]
 
 
 @jit_unmanaged
@@ -145,6 +166,13 @@ def _move(task: Any, order: Array, parted: Array) -> None:
         last -= one
 
 
+@jit_unmanaged(cold=True)
+def _slots_of(a: Int, b: Int, first: Array, hist: Array) -> tuple[Int, Int]:
+    """The slots of the columns a … b − 1, with those between and, at the ends, outside of all columns."""
+    start = np.int64(first[a]) if a > 0 else np.int64(0)
+    return start, np.int64(first[b]) if b < first.shape[0] else hist.shape[0]
+
+
 @jit_unmanaged
 def _count(
     a: Int,
@@ -158,12 +186,9 @@ def _count(
     parent: Array,
 ) -> None:
     """Count the smaller child's rows by the columns a … b − 1, and take them from the parent's, if there is one."""
-    first = bundles.first
-    start, stop = np.int64(0), hist.shape[0]
-    if b - a < first.shape[0]:
-        start, stop = np.int64(first[a]), np.int64(first[b]) if b < first.shape[0] else stop
+    start, stop = _slots_of(a, b, bundles.first, hist)
     set_zero(hist[start:stop])
-    count_columns(bundles.codes, fixed, labels, rows, a, b, first, hist)
+    count_columns(bundles.codes, fixed, labels, rows, a, b, bundles.first, hist)
     if bundles.starts.shape[0] > 1:  # then one task has all columns
         add_bundled(slots, bundles.starts, bundles.targets, hist)
     if parent.shape[0] > 0:
@@ -171,13 +196,21 @@ def _count(
 
 
 @jit_unmanaged
-def _merge(a: Int, b: Int, parts: Array, used: Array, now: Int, out: Array) -> None:
-    """Add up the slots a … b − 1 of the histograms that threads have used in this round."""
-    hist = flat(out[a:b])
+def _merge(
+    a: Int, b: Int, bundles: Bundles, parts: Array, used: Array, now: Int, out: Array, parent: Array
+) -> None:  # fmt: skip
+    """Add up the columns a … b − 1 of the histograms that threads have used in this round.
+
+    They are taken from the parent's, if there is one, unless bundles have to be added to their columns before.
+    """
+    start, stop = _slots_of(a, b, bundles.first, out)
+    hist = flat(out[start:stop])
     for k in range(hist.shape[0]):
         hist[k] = 0
     for t in range(used.shape[0]):
         if used[t] == now:
-            part = flat(parts[t][a:b])
+            part = flat(parts[t][start:stop])
             for k in range(hist.shape[0]):
                 hist[k] += part[k]
+    if parent.shape[0] > 0 and bundles.starts.shape[0] == 1:
+        subtract(parent[start:stop], out[start:stop])

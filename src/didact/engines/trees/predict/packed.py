@@ -14,41 +14,39 @@ from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.predict.packed_loops import PACKED_NODE, Packed, add_predictions
-from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
+from didact.engines.trees.tree import LEAF, PER_NODE, Tree, renumbered, rows_of
 from didact.engines.trees.tuning import PACK_ROWS, TASK_ROWS
 
 
 def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
     """Pack trees; tree t adds its leaf's values, flattened, to the columns from outputs[t] (default 0) on."""
-    parts, sets, start, n_sets = [], [], 0, 0
-    values, numbers, roots, weights = [], [], [], []
-    for tree in trees:
-        order = level_order(tree)
-        tree = renumbered(tree, order)
-        leaf = tree.children_left == LEAF
-        nodes = np.empty(tree.node_count, PACKED_NODE)
-        nodes["threshold"] = np.where(leaf, np.inf, tree.threshold)
-        nodes["left"] = np.where(leaf, np.arange(tree.node_count), tree.children_left) + start
-        nodes["feature"] = np.where(leaf, 1, 2 * tree.feature + tree.missing_go_to_left)
-        parts.append(nodes)
-        values.append(tree.value.reshape(tree.node_count, -1))
-        numbers.append(np.where(tree.category_set < 0, -1, tree.category_set + n_sets))
-        sets.append(tree.category_sets)
-        weights.append(tree.weighted_n_node_samples)
-        roots.append(start)
-        start, n_sets = start + tree.node_count, n_sets + len(tree.category_sets)
-    width = max((s.shape[1] for s in sets), default=1)
-    merged = np.zeros((n_sets, width), np.uint64)
-    at = 0
-    for s in sets:
-        merged[at : at + len(s), : s.shape[1]] = s
-        at += len(s)
-    where = np.concatenate(numbers).astype(np.int32) if n_sets else np.empty(0, np.int32)
+    roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
+    tree = joined_trees(trees, roots)
+    tree = renumbered(tree, level_order(tree, roots))
+    leaf = tree.children_left == LEAF
+    nodes = np.empty(tree.node_count, PACKED_NODE)
+    nodes["threshold"] = np.where(leaf, np.inf, tree.threshold)
+    nodes["left"] = np.where(leaf, np.arange(tree.node_count), tree.children_left)
+    nodes["feature"] = np.where(leaf, 1, 2 * tree.feature + tree.missing_go_to_left)
     columns = np.zeros(len(trees), np.int64) if outputs is None else np.asarray(outputs, np.int64)
     return Packed(
-        np.concatenate(parts), np.asarray(roots, np.int64), columns, np.concatenate(values), where, merged,
-        np.concatenate(weights).astype(np.float64),
+        nodes, roots, columns, tree.value.reshape(tree.node_count, -1),
+        tree.category_set if len(tree.category_sets) else np.empty(0, np.int32), tree.category_sets,
+        tree.weighted_n_node_samples.astype(np.float64),
     )  # fmt: skip
+
+
+def joined_trees(trees: Sequence[Tree], roots: Array) -> Tree:
+    """The nodes of all trees as one tree with several roots: a step for all of them costs little more than for one."""
+    new = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in PER_NODE}
+    counts, width = [tree.node_count for tree in trees], max(tree.category_sets.shape[1] for tree in trees)
+    first_set = np.cumsum([0, *(len(tree.category_sets) for tree in trees)])
+    sets = np.zeros((first_set[-1], width), np.uint64)
+    for tree, at in zip(trees, first_set, strict=False):
+        sets[at : at + len(tree.category_sets), : tree.category_sets.shape[1]] = tree.category_sets
+    for name, starts in (("children_left", roots), ("children_right", roots), ("category_set", first_set[:-1])):
+        new[name] = np.where(new[name] < 0, LEAF, new[name] + np.repeat(starts, counts)).astype(np.int32)
+    return trees[0]._replace(**new, category_sets=sets)
 
 
 def join_packs(a: Packed | None, b: Packed) -> Packed:
@@ -69,14 +67,16 @@ def join_packs(a: Packed | None, b: Packed) -> Packed:
     )  # fmt: skip
 
 
-def level_order(tree: Tree) -> Array:
-    """The nodes level by level, siblings side by side."""
-    found, level = [np.zeros(1, np.int64)], np.zeros(1, np.int64)
+def level_order(tree: Tree, roots: Array | None = None) -> Array:
+    """The nodes level by level, siblings side by side; with several roots, the nodes below one after the other."""
+    level = np.zeros(1, np.int64) if roots is None else roots
+    found = [level]
     while len(level):
         inner = level[tree.children_left[level] != LEAF]
         level = np.column_stack([tree.children_left[inner], tree.children_right[inner]]).ravel().astype(np.int64)
         found.append(level)
-    return np.concatenate(found)
+    order = np.concatenate(found)
+    return order if roots is None else order[np.argsort(np.searchsorted(roots, order, side="right"), kind="stable")]
 
 
 def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | None = None) -> Array:

@@ -38,7 +38,7 @@ class Bundle:
     def __init__(self, feature: int, codes: Array, step: int) -> None:
         self.features, self.codes, self.step = [feature], codes, step
         self.count = int(codes.max(initial=0)) + 1
-        self.some = len(np.unique(codes[::step]))
+        self.some = distinct_codes(codes[::step])
 
     def more(self, codes: Array, numbers: Array) -> int:
         """How many more bundled codes some rows would have with one more feature; MOST_CODES if they were too many."""
@@ -52,11 +52,16 @@ class Bundle:
         if count > MOST_CODES:
             return False
         self.features.append(feature)
-        self.codes, self.count, self.some = out, count, len(np.unique(out[:: self.step]))
+        self.codes, self.count, self.some = out, count, distinct_codes(out[:: self.step])
         return True
 
     def __len__(self) -> int:
         return len(self.features)
+
+
+def distinct_codes(codes: Array) -> int:
+    """How many different codes there are."""
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def unbundled(codes: Array, first: Array) -> Bundles:
