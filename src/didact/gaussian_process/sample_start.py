@@ -34,12 +34,13 @@ class SampleStart(NamedTuple):
 
 def sample_of(rows: Rows, parameters: int) -> MemoryRows | None:
     """A quarter of the rows, drawn by a generator of its own; None of few ones, or of rows that are not arrays."""
-    if not (isinstance(rows, MemoryRows) and isinstance(rows.X, np.ndarray) and rows.X.dtype != object):
+    here = rows.memory
+    if here is None or not isinstance(here.X, np.ndarray) or here.X.dtype == object:
         return None
-    n = rows.n_rows
+    n = here.n_rows
     if n < max(LEAST_ROWS, SHARE * EACH * parameters):
         return None
-    return rows.some(np.sort(np.random.default_rng(n).permutation(n)[: n // SHARE]))
+    return here.some(np.sort(np.random.default_rng(n).permutation(n)[: n // SHARE]))
 
 
 def sample_start(objective: Any, start: Array, bounds: Array) -> SampleStart | None:
