@@ -24,8 +24,8 @@ import numpy as np
 from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
+from didact.engines.trees.boosting.ahead_loops import TreesAhead
 from didact.engines.trees.boosting.booster_loops import Passes, no_passes
-from didact.engines.trees.growers.ahead_loops import TreesAhead
 from didact.engines.trees.growers.histogram_node_loops import (
     FEATURE_FIELDS,
     NODE_FIELDS,
@@ -45,8 +45,6 @@ from didact.engines.trees.splits.histogram_cut_loops import BEST, General, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.tuning import BUNDLE_FROM, CODES_PER_THREAD, HISTOGRAMS
-
-LEAVES = ("starts", "stops", "values")  # of the last tree, in the passes
 
 
 class Grown(NamedTuple):
@@ -172,7 +170,8 @@ class Grower:
         self.make_root(nodes, len(order), seed)
         passes = passes or no_passes()
         if later:
-            passes = passes._replace(**{name: padded(getattr(passes, name), len(nodes.at)) for name in LEAVES})
+            starts, stops, values = (with_zeros(x, len(nodes.at)) for x in (passes.starts, passes.stops, passes.values))
+            passes = passes._replace(starts=starts, stops=stops, values=values)
         kept = NodeTable(*(np.empty((len(later), *part.shape), part.dtype) for part in nodes))
         ahead = TreesAhead(np.array([seed, *later], np.uint64), kept, np.empty((len(later), channels.n_channels)))
         shared = self._shared(len(nodes.at), len(order), passes, ahead)
@@ -256,7 +255,7 @@ def grow_side_by_side(growths: list[Growth]) -> list[Grown]:
     return parallel_map(Growth.finish, growths)
 
 
-def padded(x: Array, size: int) -> Array:
+def with_zeros(x: Array, size: int) -> Array:
     """Numbers with zeros behind them."""
     return np.append(x, np.zeros(max(size - len(x), 0), x.dtype))
 

@@ -27,8 +27,8 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
+from didact.engines.trees.boosting.ahead_loops import hand_over, steps_are_short
 from didact.engines.trees.boosting.booster_loops import GIVEN
-from didact.engines.trees.growers.ahead_loops import hand_over, steps_are_short
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
     Sample,

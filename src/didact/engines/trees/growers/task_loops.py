@@ -15,6 +15,7 @@ import numpy as np
 
 from didact.core.jit import flat, jit_unmanaged
 from didact.core.typing import Array
+from didact.engines.trees.boosting.ahead_loops import TreesAhead
 from didact.engines.trees.boosting.booster_loops import (
     PASS_ROWS,
     Passes,
@@ -23,7 +24,6 @@ from didact.engines.trees.boosting.booster_loops import (
     write_gradients,
     write_sizes,
 )
-from didact.engines.trees.growers.ahead_loops import TreesAhead
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
     Sample,
@@ -119,7 +119,7 @@ def do_task(
 @jit_unmanaged
 def searches(step: Int, whole: Int, node: Int) -> bool:
     """Whether tasks of a step search the children of a node: not the root's, whose sums are not known before."""
-    return step == SEARCH or (step >= COUNT and step != ADD and whole != 0 and node >= 0)
+    return bool(step == SEARCH or (step >= COUNT and step != ADD and whole != 0 and node >= 0))
 
 
 @jit_unmanaged(cold=True)

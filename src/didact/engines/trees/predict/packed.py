@@ -38,7 +38,7 @@ def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
 
 def joined_trees(trees: Sequence[Tree], roots: Array) -> Tree:
     """The nodes of all trees as one tree with several roots: a step for all of them costs little more than for one."""
-    new = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in PER_NODE}
+    new: dict[str, Any] = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in PER_NODE}
     counts, width = [tree.node_count for tree in trees], max(tree.category_sets.shape[1] for tree in trees)
     first_set = np.cumsum([0, *(len(tree.category_sets) for tree in trees)])
     sets = np.zeros((first_set[-1], width), np.uint64)

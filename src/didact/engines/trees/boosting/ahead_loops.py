@@ -5,6 +5,9 @@ the next gradients. Waking a team of threads and letting it go costs a good part
 threads need for a small tree.
 
 A split that was made ahead of its turn and that the tree did not take up is undone: both children get the node's value.
+
+Layout: `kept` has the nodes of tree t in kept.at[t], kept.fixed[t] and kept.masks[t], as `NodeTable` has those of one
+tree; leaf k of the tree before goes to passes.starts[k], stops[k] and values[k], with empty leaves behind the last.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +33,7 @@ class TreesAhead(NamedTuple):
 
 
 @jit_unmanaged
-def node_value(node: Int, nodes: NodeTable, how: Reading, inverse: Array, criterion: Any, sums: Array) -> float:
+def bounded_value(node: Int, nodes: NodeTable, how: Reading, inverse: Array, criterion: Any, sums: Array) -> float:
     """What a node predicts, within its bounds."""
     here = nodes.at[node]
     decoded(nodes.fixed[node, 0], how, inverse, sums, ZERO)
@@ -46,7 +49,7 @@ def steps_are_short(
     Their limit is log(1 + |v|), which is at least 2|v|/(2 + |v|).
     """
     for node in range(count if passes.steep else 0):
-        size = abs(node_value(node, nodes, how, inverse, criterion, sums))
+        size = abs(bounded_value(node, nodes, how, inverse, criterion, sums))
         if not passes.rate * (2.0 + size) <= SURELY_SHORT:
             return False
     return True
@@ -62,7 +65,7 @@ def hand_over(
     for k in range(waiting.shape[0]):
         here = at[waiting[k]]
         if here.left >= 0:
-            step = passes.rate * node_value(waiting[k], nodes, how, inverse, criterion, sums)
+            step = passes.rate * bounded_value(waiting[k], nodes, how, inverse, criterion, sums)
             for child in (here.left, here.right):
                 passes.starts[leaf], passes.stops[leaf], passes.values[leaf] = at[child].start, at[child].stop, step
                 at[child].start = at[child].stop  # now no other leaf has these rows
@@ -73,7 +76,7 @@ def hand_over(
         here = at[node]
         if here.left < 0 and here.start < here.stop:
             passes.starts[leaf], passes.stops[leaf] = here.start, here.stop
-            passes.values[leaf] = passes.rate * node_value(node, nodes, how, inverse, criterion, sums)
+            passes.values[leaf] = passes.rate * bounded_value(node, nodes, how, inverse, criterion, sums)
             leaf += 1
     for k in range(leaf, passes.starts.shape[0]):
         passes.starts[k] = passes.stops[k] = 0
