@@ -55,8 +55,8 @@ BUDGET = {
     "ObliqueTreeClassifier": 5,
     "RandomForestClassifier": 96,
     "ExtraTreesRegressor": 98,
-    "HistGradientBoostingClassifier": 78,
-    "HistGradientBoostingRegressor": 74,
+    "HistGradientBoostingClassifier": 87,
+    "HistGradientBoostingRegressor": 82,
     "AdaBoostClassifier": 82,
 }
 FORM = re.compile(r"(?<=E)1[ACF](?:7mutable|8readonly)")  # an array's layout and writability in a mangled name

@@ -103,7 +103,7 @@ def test_limits_end_honestly():
     assert found.n_iter == 7
     assert not found.converged
     assert found.gap == pytest.approx(residual(classes(), found.alpha), abs=1e-9)
-    assert solve_dual(KERNEL, X, classes(), Search(deadline=0.0)).status == "iteration limit"
+    assert solve_dual(KERNEL, X, classes(), Search(deadline=0.0)).status == "time limit"
     assert solve_dual(KERNEL, X, classes(), Search(), lambda *args: True).status == "stopped"
 
 

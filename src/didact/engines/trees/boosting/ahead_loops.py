@@ -6,8 +6,11 @@ threads need for a small tree.
 
 A split that was made ahead of its turn and that the tree did not take up is undone: both children get the node's value.
 
-Layout: `kept` has the nodes of tree t in kept.at[t], kept.fixed[t] and kept.masks[t], as `NodeTable` has those of one
-tree; leaf k of the tree before goes to passes.starts[k], stops[k] and values[k], with empty leaves behind the last.
+Layout, for trees that follow each other in one call::
+
+    seeds             [ tree 0 | tree 1 | … | last tree ]
+    kept, units       [ tree 0 | tree 1 | … ]             all but the last: kept.at[t], fixed[t], masks[t] as in `NodeTable`
+    passes.starts     [ leaf 0 | leaf 1 | … | 0 | 0 … ]   of the tree before; stops, values likewise: empty leaves behind
 """
 
 from typing import Any, NamedTuple
