@@ -9,8 +9,8 @@ A split that was made ahead of its turn and that the tree did not take up is und
 Layout, for trees that follow each other in one call::
 
     seeds             [ tree 0 | tree 1 | … | last tree ]
-    kept, units       [ tree 0 | tree 1 | … ]             all but the last: kept.at[t], fixed[t], masks[t] as in `NodeTable`
-    passes.starts     [ leaf 0 | leaf 1 | … | 0 | 0 … ]   of the tree before; stops, values likewise: empty leaves behind
+    kept, units       [ tree 0 | tree 1 | … ]             all but the last, each as in `NodeTable`
+    passes.starts     [ leaf 0 | leaf 1 | … | 0 | 0 … ]   of the tree before; stops, values likewise
 """
 
 from typing import Any, NamedTuple
