@@ -8,7 +8,6 @@ from sklearn.decomposition import NMF as Theirs
 import didact
 from didact.core.errors import InputError, ParameterError
 from didact.decomposition import NMF, non_negative_factorization
-from didact.engines.factors import turned
 
 LOSSES = [{"solver": "cd"}] + [{"solver": "mu", "beta_loss": b} for b in ("frobenius", "kullback-leibler", 0, 0.5, 3.0)]
 
@@ -17,21 +16,6 @@ def table(n=60, p=12, k=3, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.gamma(1.0, size=(n, k)) @ rng.gamma(0.5, size=(k, p)) + 0.1 * rng.random((n, p))
     return X, rng.random((n, k)), rng.random((k, p))
-
-
-@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
-def test_sparse_rows_are_turned_alike_by_any_threads(kind, monkeypatch):
-    monkeypatch.setattr(turned, "TURNED_ENTRIES", 50)
-    for size, density in (((300, 40), 0.2), ((40, 300), 0.2), ((500, 3), 0.01)):
-        X = kind(sp.random_array(size, density=density, rng=np.random.default_rng(0), format="csr"))
-        expected = X.T.tocsr()
-        for threads in (1, 2, 7):
-            monkeypatch.setattr(turned, "thread_count", lambda threads=threads: threads)
-            found = turned.turned_rows(X)
-            for name in ("data", "indices", "indptr"):
-                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-            assert type(found) is kind
-            assert found.shape == expected.shape
 
 
 @pytest.mark.parametrize("how", LOSSES, ids=str)

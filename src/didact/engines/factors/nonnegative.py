@@ -23,7 +23,6 @@ from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.factors.nonnegative_loops import DenseSteps, solve_rows, sparse_products, sparse_rooms, sparse_step
 from didact.engines.factors.residual_loops import ResidualSteps
-from didact.engines.factors.turned import turned_rows
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
@@ -122,7 +121,7 @@ def _residual_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties) 
 
 
 def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> FactorStep:
-    turned, T, weight = turned_rows(X), np.ascontiguousarray(H.T), None if w is None else np.asarray(w)[:, None]
+    turned, T, weight = X.T.tocsr(), np.ascontiguousarray(H.T), None if w is None else np.asarray(w)[:, None]
     own, rooms = T.T @ T, sparse_rooms(W.shape[1])  # H Hᵀ, from each step for the next one
 
     def step(order: Array, other: Array) -> tuple[float, float]:

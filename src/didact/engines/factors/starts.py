@@ -20,7 +20,6 @@ from didact.core.typing import Array
 from didact.engines.components.starts import row_shares
 from didact.engines.factors.nonnegative_loops import sparse_products
 from didact.engines.factors.tuning import MOST_FACTOR_PIECES, SMALL_SIDE
-from didact.engines.factors.turned import turned_rows
 from didact.engines.spectral.eigen import eigenpairs
 
 LEAST_START = 1e-6  # what is smaller becomes 0
@@ -34,7 +33,7 @@ def singular_vectors(X: Any, w: Any, k: int, rng: np.random.Generator) -> tuple[
     n, p = X.shape
     root = np.ones(n) if w is None else np.sqrt(to_numpy(w).astype(np.float64))
     A = X if w is None else X.multiply(root[:, None]).tocsr() if is_sparse(X) else X * like(root[:, None], X)
-    tall, turned = p <= n, turned_rows(A) if is_sparse(A) else A.T
+    tall, turned = p <= n, A.T.tocsr() if is_sparse(A) else A.T
     if min(n, p) > SMALL_SIDE:
         random = np.random.RandomState(int(rng.integers(2**31)))
         sides = local(A), local(turned)

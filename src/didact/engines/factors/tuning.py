@@ -1,7 +1,6 @@
 """Sizes of the room `factors`, each with what was measured."""
 
 PIECE_STEPS = 1 << 19  # multiply-adds that are worth a piece: some 0.1 ms
-TURNED_ENTRIES = 1 << 17  # of sparse rows that a thread turns into columns
 MOST_FACTOR_PIECES = 64
 ROWS_EACH, COLUMNS_EACH = 64, 64  # least rows, or columns, of a piece
 RESIDUAL_COLUMNS, RESIDUAL_NUMBERS = 512, 1 << 16  # most columns and residuals of a piece: near the processor
