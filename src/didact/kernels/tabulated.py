@@ -18,6 +18,8 @@ class Tabulated(Kernel, NamedTuple("Tabulated", [("matrix", Any)])):
 
     Every kernel model takes it, with X a column of numbers; so do sums, products and multiples. Unlike
     kernel="precomputed" it knows the values among new rows, which the variances of a Gaussian process need.
+    Cost: n² numbers are kept; values are looked up. Rasmussen, Williams (2006), Gaussian Processes for Machine
+    Learning, chapter 4, has the conditions on G.
 
     >>> from didact.kernels import Tabulated
     >>> k = Tabulated([[2.0, 1.0], [1.0, 3.0]])
