@@ -173,7 +173,7 @@ def next_place(nodes: TreeNodes, waiting: Array, many: int, best_first: bool) ->
     return place
 
 
-@jit_unmanaged
+@jit_unmanaged(forceinline=True)
 def split_node(scanner: Any, nodes: TreeNodes, node: int, count: Array) -> int:
     """Carry out the split of a node; the number of its left child, after which comes the right one."""
     first, left = atomic_add(count, 0, 2), divide1(scanner, nodes, node)
@@ -185,20 +185,18 @@ def split_node(scanner: Any, nodes: TreeNodes, node: int, count: Array) -> int:
 
 
 @jit_unmanaged
-def grow_waiting(scanner: Any, nodes: TreeNodes, queue: Queue, count: Array, limits: Limits, small: int,
+def grow_waiting(scanner: Any, nodes: TreeNodes, node: int, queue: Queue, count: Array, limits: Limits, small: int,
                  work: int) -> int:  # fmt: skip
-    """Split nodes until none waits or the work is done; how much work is left.
+    """Scan a node, if it is not −1, and split nodes until none waits or the work is done; how much work is left.
 
     Nodes of at most `small` rows are put off. The number of nodes, `count`, is shared: each split takes the next two.
+    All is in one loop, so that a scanner's methods can be compiled into it: a call hands over all fields of a scanner.
     """
     waiting, many, later = queue.nodes, queue.many[0], queue.many[1]
     best_first, p = limits.max_leaf_nodes > 0, scanner.table.monotone.shape[0]
-    while many > 0 and work > 0 and not (best_first and count[0] // 2 + 1 >= limits.max_leaf_nodes):
-        place, many = next_place(nodes, waiting, many, best_first), many - 1
-        node = waiting[place]
-        waiting[place] = waiting[many]
-        first = split_node(scanner, nodes, node, count)
-        for child in range(first + 1, first - 1, -1):
+    first, after = node, node + (node >= 0)
+    while True:
+        for child in range(after - 1, first - 1, -1):
             n = nodes.at[child].stop - nodes.at[child].start
             if n > small:
                 work -= n * p
@@ -208,6 +206,13 @@ def grow_waiting(scanner: Any, nodes: TreeNodes, queue: Queue, count: Array, lim
             elif not is_final(nodes, child, limits):
                 later += 1
                 waiting[waiting.shape[0] - later] = child
+        if many == 0 or work <= 0 or (best_first and count[0] // 2 + 1 >= limits.max_leaf_nodes):
+            break
+        place, many = next_place(nodes, waiting, many, best_first), many - 1
+        node = waiting[place]
+        waiting[place] = waiting[many]
+        first = split_node(scanner, nodes, node, count)
+        after = first + 2
     queue.many[0], queue.many[1] = many, later
     return work
 
@@ -222,16 +227,12 @@ def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queu
     if count[0] == 0:  # the root
         count[0] = 1
         totals1(scanner, nodes, node, 0)
-    if node >= 0 and scan1(scanner, nodes, node, limits):
-        queue.nodes[0], queue.many[0] = node, 1
-    work = grow_waiting(scanner, nodes, queue, count, limits, small, PATIENT_WORK)
+    work = grow_waiting(scanner, nodes, node, queue, count, limits, small, PATIENT_WORK)
     while queue.many[1] > 0 and work > 0:
         child = queue.nodes[queue.nodes.shape[0] - queue.many[1]]
         queue.many[1] -= 1
         bring1(scanner, nodes, child, near)
-        if scan1(near, nodes, child, limits):
-            queue.nodes[0], queue.many[0] = child, 1
-            work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, NO_LIMIT_OF_ROWS, PATIENT_WORK)
+        work -= PATIENT_WORK - grow_waiting(near, nodes, child, queue, count, limits, NO_LIMIT_OF_ROWS, PATIENT_WORK)
     return bool(work > 0)
 
 

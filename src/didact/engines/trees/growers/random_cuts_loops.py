@@ -75,14 +75,14 @@ def node_rows(scanner: RandomScanner, nodes: TreeNodes, node: int) -> tuple[Arra
     return scanner.rows[start:stop], Near(scanner.near.targets[start:], scanner.near.weights[start:])
 
 
-@jit_unmanaged
+@jit_unmanaged(forceinline=True)
 def random_totals(scanner: RandomScanner, nodes: TreeNodes, node: int) -> None:
     """Sums, score, base and weight of a node."""
     (rows, near), here = node_rows(scanner, nodes, node), nodes.at[node]
     here.score, here.basis, here.weight = near_totals1(scanner.stat, rows, near, nodes.sums[node])
 
 
-@jit_unmanaged
+@jit_unmanaged(forceinline=True)
 def draw_cuts(scanner: RandomScanner, nodes: TreeNodes, node: int, limits: Limits) -> bool:
     """Draw features, and a cut of each, until enough were not constant, and write the best cut into the node."""
     if is_final(nodes, node, limits):
@@ -158,7 +158,7 @@ def move_left(marks: Array, rows: Array, near: Near, spare: Array, other: Near) 
     return int(left)
 
 
-@jit_unmanaged
+@jit_unmanaged(forceinline=True)
 def divide_random(scanner: RandomScanner, nodes: TreeNodes, node: int) -> int:
     """Partition the rows of a node, and complete the record of its cut; the number of rows on the left."""
     here, table, codes = nodes.at[node], scanner.table, scanner.codes
