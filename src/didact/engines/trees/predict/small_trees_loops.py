@@ -115,9 +115,11 @@ def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Ar
             for r in range(begin + np.uint64(1), end):
                 low, span = kind(trees.runs[r, 0]), kind(trees.runs[r, 1])
                 for i in range(SMALL_BLOCK):
-                    aside[i] = aside[i] if kind(line[i] - low) > span else none
+                    before = aside[i]  # read in any case: AVX2 has no instruction that reads some bytes only
+                    aside[i] = before if kind(line[i] - low) > span else none
         for i in range(SMALL_BLOCK):
-            place[i] = np.uint8(place[i] + (skip & aside[i] if place[i] == first else none))
+            step = skip & aside[i]
+            place[i] = np.uint8(place[i] + (step if place[i] == first else none))
 
 
 @jit_unmanaged
