@@ -33,9 +33,10 @@ def _typeof_loop(loop: Loop, context: Any) -> Any:
 
 def _announce(method: nouns.Method) -> None:
     """Tell Numba how `dispatch` finds the method of a noun."""
-    call, name = method
+    call, name, inline = method
+    options = INNER | {"forceinline": inline}
 
-    @numba.extending.overload(call, jit_options=INNER, strict=False)  # the method has its own names of arguments
+    @numba.extending.overload(call, jit_options=options, strict=False)  # the method has its own names of arguments
     def resolve(noun: Any, *args: Any) -> Any:
         if isinstance(noun, numba.types.Dispatcher):
             return lambda noun, *args: noun(*args)

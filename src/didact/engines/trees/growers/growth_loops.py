@@ -49,9 +49,9 @@ TREE_NODE = np.dtype(
     + [(name, np.float64) for name in ("gain", "threshold", "score", "basis", "weight", "low", "high")]
 )
 
-totals1 = dispatch("totals1")
-scan1 = dispatch("scan1")
-divide1 = dispatch("divide1")
+totals1 = dispatch("totals1", inline=True)
+scan1 = dispatch("scan1", inline=True)
+divide1 = dispatch("divide1", inline=True)
 bring1 = dispatch("bring1")
 value1 = dispatch("value1")
 
