@@ -63,13 +63,7 @@ smoke: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks setup
-	$(BIN)/python -m benchmarks linear
-	$(BIN)/python -m benchmarks optimize
-	$(BIN)/python -m benchmarks probability
-	$(BIN)/python -m benchmarks trees
-	$(BIN)/python -m benchmarks neighbors
-	$(BIN)/python -m benchmarks accuracy
-	$(BIN)/python -m benchmarks density
+	$(BIN)/python -m benchmarks all
 
 lint: setup
 	$(BIN)/ruff check --fix src tests benchmarks examples

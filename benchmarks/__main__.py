@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``, or setup, report, accelerate, scaling, compile."""
+"""``python -m benchmarks CHAPTER|all [--only NAME] [--quick]``, or setup, report, accelerate, scaling, compile."""
 
 import argparse
 import datetime
@@ -18,6 +18,7 @@ from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
 CHAPTERS += ("gaussian_process", "kernel_models", "cluster", "projections", "sources", "embeddings", "tsne", "accuracy")
+CHAPTERS += ("avx2",)  # the last: it changes the environment
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
 DISTRIBUTIONS += ("python-picard", "kmedoids", "opentsne", "fastcluster", "gpytorch", "gpy", "pomegranate")
@@ -74,6 +75,7 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
     wanted = [name for name in names if only in (None, name)] or [n for n in names if str(only).lower() in n.lower()]
     if not wanted:
         sys.exit(f"No workload of '{chapter}' contains '{only}'; there are: {', '.join(names)}.")
+    os.environ.update(getattr(module, "ENVIRONMENT", {}))  # for the processes that are measured
     path = report.RESULTS / f"{chapter}.json"
     old = json.loads(path.read_text())["results"] if path.exists() and not quick else {}
     content: dict[str, Any] = {"machine": machine(), "results": old}
@@ -112,7 +114,7 @@ def main() -> None:
         report.write()
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))
+    parser.add_argument("chapter", choices=(*CHAPTERS, "all", "setup", "report"))
     parser.add_argument("--only", help="only the workload of this name, or all whose name contains it")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, two rounds, nothing saved")
     arguments = parser.parse_args()
@@ -123,7 +125,8 @@ def main() -> None:
     else:
         if not processes.BENCH_PYTHON.exists():
             setup()
-        run(arguments.chapter, arguments.only, arguments.quick)
+        for chapter in CHAPTERS if arguments.chapter == "all" else (arguments.chapter,):
+            run(chapter, arguments.only, arguments.quick)
 
 
 if __name__ == "__main__":

@@ -96,9 +96,13 @@ def workloads(results: dict[str, Record]) -> str:
         for name, record in found.items()
         for i, size in enumerate(record["sizes"])
     ]
+    text = table(header, rows)
+    fits = [fit for record in found.values() for size in record["sizes"] for fit in size["libraries"].values()]
+    if not any("cold" in fit or "memory" in fit for fit in fits):
+        return text
     cold = ["workload", "didact: first fit − warm fit, s", "with import, s", "scikit-learn: first − warm, s"]
     cold += ["with import, s", "peers' memory ÷ data"]
-    text = table(header, rows) + "\nCold start (fresh process, compiled code cached) and the peers' memory:\n\n"
+    text += "\nCold start (fresh process, compiled code cached) and the peers' memory:\n\n"
     return text + table(
         cold, [cold_row(name, r["sizes"][0], r["sizes"][r.get("main", 0)]) for name, r in found.items()]
     )

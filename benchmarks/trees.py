@@ -32,6 +32,7 @@ GROW |= {"rounds": 2, "budget": 8.0, "warm": 2.0}
 TREE = Data("nonlinear_labels", 100_000, 20, held=100_000)
 FOREST = Data("nonlinear_labels", 50_000, 20, held=200_000)
 BOOST = Data("nonlinear_labels", 500_000, 20, held=500_000)
+BOOST_VALUES = Data("nonlinear_values", 500_000, 20, held=500_000)
 STUMPS = Data("nonlinear_labels", 20_000, 20, held=100_000)
 COVERTYPE = Data("covertype", 464_810, 54, held=116_202)
 SOME_COVERTYPE = Data("covertype", 50_000, 54, held=200_000)
@@ -75,7 +76,7 @@ def boosting(name: str, data: Data, task: str = "Classifier", categories: bool =
     }
     lgbm = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20, "max_bin": 255, "reg_lambda": 0.0}
     lgbm |= {"n_jobs": 2, "verbose": -1, **common}
-    choices = [{}] + ([{"force_row_wise": True}, {"force_col_wise": True}] if data == BOOST else [])
+    choices = [{}] + ([{"force_row_wise": True}, {"force_col_wise": True}] if data in (BOOST, BOOST_VALUES) else [])
     ways = {
         US: variants(f"{MODULE[US]}.HistGradientBoosting{task}", **hist),
         SKLEARN: variants(f"{MODULE[SKLEARN]}.HistGradientBoosting{task}", **hist),
@@ -117,6 +118,7 @@ WORKLOADS = [
     forest(f"{RF}, 100 trees, Covertype", RF, SOME_COVERTYPE, *RF_TARGETS, {}, {"max_features": 30}),
     forest(f"{ET}, 100 trees", ET, FOREST, *ET_TARGETS),
     boosting("HistGradientBoostingClassifier", BOOST),
+    boosting("HistGradientBoostingRegressor", BOOST_VALUES, "Regressor"),
     boosting("HistGradientBoostingClassifier, Covertype, 7 classes", COVERTYPE),
     boosting("HistGradientBoostingClassifier, Census-Income, categories", CENSUS, categories=True),
     boosting("HistGradientBoostingRegressor, flights, categories", FLIGHTS, "Regressor", categories=True),
