@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.boosting.booster_loops import Passes
+from didact.engines.trees.boosting.booster_loops import Passes, short_step
 from didact.engines.trees.growers.histogram_node_loops import NodeTable
 from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, decoded, targets_of
 from didact.engines.trees.splits.histogram_loops import Int
 
 value1 = dispatch("value1")
-
-SURELY_SHORT = 1.999  # less than 2, beside which rounding is nothing
 
 
 class TreesAhead(NamedTuple):
@@ -43,19 +41,12 @@ def bounded_value(node: Int, nodes: NodeTable, how: Reading, inverse: Array, cri
     return min(max(value1(criterion, sums, 0, targets_of(how, nodes.fixed.shape[2])), here.low), here.high)
 
 
-@jit_unmanaged(cold=True)
-def steps_are_short(
-    count: Int, nodes: NodeTable, how: Reading, inverse: Array, criterion: Any, passes: Passes, sums: Array
-) -> bool:
-    """Whether each step is the value times the learning rate: of a steep loss long ones are shortened, elsewhere.
-
-    Their limit is log(1 + |v|), which is at least 2|v|/(2 + |v|).
-    """
-    for node in range(count if passes.steep else 0):
-        size = abs(bounded_value(node, nodes, how, inverse, criterion, sums))
-        if not passes.rate * (2.0 + size) <= SURELY_SHORT:
-            return False
-    return True
+@jit_unmanaged
+def step_of(node: Int, nodes: NodeTable, how: Reading, inverse: Array, criterion: Any, passes: Passes,
+            sums: Array) -> float:  # fmt: skip
+    """What a leaf adds to the predictions of its rows."""
+    value = bounded_value(node, nodes, how, inverse, criterion, sums)
+    return short_step(value, passes.rate) if passes.steep else passes.rate * value
 
 
 @jit_unmanaged(cold=True)
@@ -68,7 +59,7 @@ def hand_over(
     for k in range(waiting.shape[0]):
         here = at[waiting[k]]
         if here.left >= 0:
-            step = passes.rate * bounded_value(waiting[k], nodes, how, inverse, criterion, sums)
+            step = step_of(waiting[k], nodes, how, inverse, criterion, passes, sums)
             for child in (here.left, here.right):
                 passes.starts[leaf], passes.stops[leaf], passes.values[leaf] = at[child].start, at[child].stop, step
                 at[child].start = at[child].stop  # now no other leaf has these rows
@@ -79,7 +70,7 @@ def hand_over(
         here = at[node]
         if here.left < 0 and here.start < here.stop:
             passes.starts[leaf], passes.stops[leaf] = here.start, here.stop
-            passes.values[leaf] = passes.rate * bounded_value(node, nodes, how, inverse, criterion, sums)
+            passes.values[leaf] = step_of(node, nodes, how, inverse, criterion, passes, sums)
             leaf += 1
     for k in range(leaf, passes.starts.shape[0]):
         passes.starts[k] = passes.stops[k] = 0

@@ -184,10 +184,10 @@ class Booster:
             grower.begin(layout, seed, rows, self._passes(k, last, rows is None), later)
             for (k, seed), (grower, layout) in zip(some, growers, strict=True)
         ]
-        grown = grow_side_by_side(begun)
+        grow_side_by_side(begun)
         earlier = [self._scaled(each, 0) for growth in begun for each in growth.earlier()]
-        counted = parallel_map(lambda each: self._counted(each[0][0], each[1], rows), zip(some, grown, strict=True))
-        return earlier + counted
+        ends = zip(some, begun, strict=True)
+        return earlier + parallel_map(lambda end: self._counted(end[0][0], end[1].finish(), rows), ends)
 
     def _passes(self, k: int, last: Leaves, every: bool) -> Passes:
         objective = self.objective
@@ -238,7 +238,9 @@ class Booster:
 def add_leaf_values(leaves: Leaves, order: Array, out: Array) -> None:
     """Add the values of their leaves to the rows of the sample."""
 
-    def piece(start: int) -> None:
-        add_leaves(*leaves, order, start, start + 4 * PASS_ROWS, out)
+    size = max(4 * PASS_ROWS, len(out) // (4 * thread_count()))
 
-    parallel_map(piece, range(0, len(out), 4 * PASS_ROWS))
+    def piece(start: int) -> None:
+        add_leaves(*leaves, order, start, start + size, out)
+
+    parallel_map(piece, range(0, len(out), size))

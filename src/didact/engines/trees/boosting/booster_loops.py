@@ -23,6 +23,7 @@ from didact.parts.exp_loops import exp1
 
 GIVEN, SQUARED, LOGISTIC = 0, 1, 2  # losses: gradients that others have written; ½(z − y)²; log(1 + eᶻ) − yz
 PASS_ROWS = 8192  # rows whose sums are found together, whatever the threads: they do not change a sum
+NEAR_ROWS = 1024  # rows whose numbers for all classes stay in the cache of a core
 
 
 TREES = "didact.engines.trees"
@@ -82,11 +83,29 @@ def write_gradients(loss: int, y: Array, w: Array, z: Array, g: Array, h: Array)
 
 
 @jit
-def softmax_gradients(y: Array, w: Array, z: Array, g: Array, h: Array, start: int, stop: int) -> None:
+def softmax_gradients(
+    y: Array, w: Array, z: Array, g: Array, h: Array, start: int, stop: int, sizes: Array
+) -> None:  # fmt: skip
     """p_k − [y = k] and p_k(1 − p_k) of the rows start … stop − 1, times the weight, for every class, at least two.
 
-    z, g and h have one row a class. One class after the other, so that many rows go at once; the largest value and the
-    sum of a row's exponentials are in h[0] and h[1] meanwhile, whose own values come last.
+    z, g and h have one row a class, sizes[k] gets Σ|g| and Σh of class k.
+    """
+    for k in range(z.shape[0]):
+        sizes[k, 0] = sizes[k, 1] = 0.0
+    for a in range(start, stop, NEAR_ROWS):
+        b = min(a + NEAR_ROWS, stop)
+        _softmax_near(y, w, z, g, h, a, b)
+        for k in range(z.shape[0]):
+            slopes, curvatures = sizes_of(g[k, a:b], h[k, a:b])
+            sizes[k, 0] += slopes
+            sizes[k, 1] += curvatures
+
+
+@jit
+def _softmax_near(y: Array, w: Array, z: Array, g: Array, h: Array, start: int, stop: int) -> None:
+    """The gradients of a few rows, one class after the other, so that many rows go at once.
+
+    The largest value and the sum of a row's exponentials are in h[0] and h[1] meanwhile, whose own values come last.
     """
     K, n, y, w = z.shape[0], stop - start, y[start:stop], w[start:stop]
     top, total = h[0, start:stop], h[1, start:stop]
@@ -128,13 +147,27 @@ def to_fixed_point(g: Array, h: Array, inverse: Array, shift: Int, fixed: Array)
 
 
 @jit(fastmath={"reassoc"})
-def write_sizes(g: Array, h: Array, out: Array) -> None:
-    """Write the sums of |g| and of h."""
+def sizes_of(g: Array, h: Array) -> tuple[float, float]:
+    """The sums of |g| and of h."""
     slopes = curvatures = 0.0
     for i in range(g.shape[0]):
         slopes += abs(g[i])
         curvatures += h[i]
-    out[0], out[1] = slopes, curvatures
+    return slopes, curvatures
+
+
+@jit
+def shorten(values: Array, rate: float, out: Array) -> None:
+    """Steps of a steep loss: see `short_step`."""
+    for k in range(values.shape[0]):
+        out[k] = short_step(values[k], rate)
+
+
+@jit
+def short_step(value: float, rate: float) -> float:
+    """A Newton step times the learning rate, no longer than log(1 + |v|)."""
+    size = abs(value)
+    return math.copysign(min(rate * size, math.log1p(size)), value)
 
 
 @jit_unmanaged
@@ -165,8 +198,10 @@ def warm() -> None:
     """Compile for the types in use."""
     x, none = np.zeros(1), np.empty(0)
     write_gradients(SQUARED, x, none, x, x.copy(), x.copy())
-    softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1)
-    write_sizes(x, x, np.zeros(2))
+    softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1,
+                      np.zeros((2, 2)))  # fmt: skip
+    sizes_of(x, x)
+    shorten(x, 0.1, x.copy())
     add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), 0, 1, x.copy())
     # By name, so that the machine code of this file is not keyed on sources that are only used here.
     histogram, bins, fixed_point, limits, criterion = map(import_module, WARMED)

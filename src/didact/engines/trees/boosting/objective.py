@@ -23,9 +23,10 @@ from didact.engines.trees.boosting.booster_loops import (
     LOGISTIC,
     PASS_ROWS,
     SQUARED,
+    shorten,
+    sizes_of,
     softmax_gradients,
     write_gradients,
-    write_sizes,
 )
 from didact.parts.losses import HalfSquared, Huber, Logistic, as_loss
 from didact.parts.noun import Loss, TargetSums
@@ -96,7 +97,9 @@ class Objective:
         """
         if not self.loss.steep:
             return rate * values
-        return np.copysign(np.minimum(rate * np.abs(values), np.log1p(np.abs(values))), values)
+        out = np.empty(values.shape)
+        shorten(np.ravel(values), rate, out.reshape(-1))
+        return out
 
     def start(self, rows: TargetSums | None = None) -> Array:
         """The best constant of each output, for these rows or for others."""
@@ -123,23 +126,24 @@ class Objective:
     def gradients(self, raw: Array, g: Array, h: Array) -> Array:
         """Write the weighted gradient and curvature of every row at raw (outputs, n); Σ|g| and Σh (2, outputs)."""
         w = np.empty(0) if self.w is None else self.w
-        sizes = np.empty((self.outputs, -(-len(self.y) // ROWS_AT_ONCE), 2))
+        sizes = np.empty((-(-len(self.y) // ROWS_AT_ONCE), self.outputs, 2))
 
         def piece(start: int) -> None:
             part = slice(start, start + ROWS_AT_ONCE)
             if self.outputs > 1:
-                softmax_gradients(self.y, w, raw, g, h, start, min(start + ROWS_AT_ONCE, len(self.y)))
-            elif self.compiled != GIVEN:
+                stop = min(start + ROWS_AT_ONCE, len(self.y))
+                softmax_gradients(self.y, w, raw, g, h, start, stop, sizes[start // ROWS_AT_ONCE])
+                return
+            if self.compiled != GIVEN:
                 write_gradients(self.compiled, self.y[part], w[part], raw[0, part], g[0, part], h[0, part])
             else:
                 slope, curvature = self._noun(self.y[part], raw[0, part])
                 g[0, part] = slope if self.w is None else slope * w[part]
                 h[0, part] = curvature if self.w is None else curvature * w[part]
-            for k in range(self.outputs):
-                write_sizes(g[k, part], h[k, part], sizes[k, start // ROWS_AT_ONCE])
+            sizes[start // ROWS_AT_ONCE] = sizes_of(g[0, part], h[0, part])
 
         parallel_map(piece, range(0, len(self.y), ROWS_AT_ONCE))
-        return sizes.sum(axis=1).T
+        return sizes.sum(axis=0).T
 
     def _noun(self, y: Array, z: Array) -> tuple[Array, Array]:
         with np.errstate(over="ignore"):

@@ -151,7 +151,9 @@ class Grower:
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
         """One tree on these rows (ascending; None: all); with `passes`, gradients are computed first."""
-        return grow_side_by_side([self.begin(channels, seed, rows, passes)])[0]
+        growth = self.begin(channels, seed, rows, passes)
+        grow_side_by_side([growth])
+        return growth.finish()
 
     def begin(
         self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None,
@@ -247,12 +249,11 @@ class Growth(NamedTuple):
         return finished_tree(self.nodes, self.sample, self.channels, self.grower.bins, self.grower.criterion)
 
 
-def grow_side_by_side(growths: list[Growth]) -> list[Grown]:
+def grow_side_by_side(growths: list[Growth]) -> None:
     """Trees of different growers at the same time: first a thread for each, then those that are free help them."""
     turns = range(max(growth.threads for growth in growths))
     places = [(growth, me) for me in turns for growth in growths if me < growth.threads]
     parallel_map(lambda place: place[0].join(place[1]), places)
-    return parallel_map(Growth.finish, growths)
 
 
 def with_zeros(x: Array, size: int) -> Array:

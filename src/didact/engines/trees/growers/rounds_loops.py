@@ -27,7 +27,7 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
-from didact.engines.trees.boosting.ahead_loops import hand_over, steps_are_short
+from didact.engines.trees.boosting.ahead_loops import hand_over
 from didact.engines.trees.boosting.booster_loops import GIVEN
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
@@ -138,11 +138,9 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
 def _next_tree(
     n_hists: Int, how: Reading, inverse: Array, criterion: Any, nodes: NodeTable, shared: TreeBuffers, sums: Array
 ) -> None:
-    """Begin the tree after one that is finished, if another is to follow and its passes need nothing from Python."""
+    """Begin the tree after one that is finished, if another is to follow."""
     now, passes, ahead = shared.now[0], shared.passes, shared.ahead
     if now.tree + 1 >= ahead.seeds.shape[0]:
-        return
-    if not steps_are_short(now.nodes, nodes, how, inverse, criterion, passes, sums):
         return
     waiting = shared.waiting[: now.waiting]
     hand_over(now.tree, now.nodes, waiting, nodes, how, inverse, criterion, passes, ahead, sums)

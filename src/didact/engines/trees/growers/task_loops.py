@@ -20,9 +20,9 @@ from didact.engines.trees.boosting.booster_loops import (
     PASS_ROWS,
     Passes,
     add_leaves,
+    sizes_of,
     to_fixed_point,
     write_gradients,
-    write_sizes,
 )
 from didact.engines.trees.growers.histogram_node_loops import (
     NodeTable,
@@ -141,7 +141,7 @@ def _pass(step: Int, a: Int, b: Int, order: Array, fixed: Array, shift: Int, inv
             i, j = k * PASS_ROWS, min(k * PASS_ROWS + PASS_ROWS, passes.g.shape[0])
             g, h = passes.g[i:j], passes.h[i:j]
             write_gradients(passes.loss, passes.y[i:j], passes.w[i:j], passes.raw[i:j], g, h)
-            write_sizes(g, h, passes.sizes[k])
+            passes.sizes[k, 0], passes.sizes[k, 1] = sizes_of(g, h)
         return (b - a) * PASS_ROWS
     if step == FIX:
         to_fixed_point(passes.g[a:b], passes.h[a:b], inverse, shift, fixed[a:b])
