@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from histogram_cases import grow, label_channels, unit_channels, value_channels
+from histogram_cases import label_channels, unit_channels, value_channels
 
 from didact.engines.trees.growers import histogram as module
 from didact.engines.trees.growers.histogram import Grower
@@ -25,7 +25,8 @@ def histograms(codes, bundles, slots, fixed):
     hist = np.zeros((slots + bundles.n_codes, fixed.shape[1]), np.int64)
     rows = np.arange(0, len(codes), 3, dtype=np.uint32)
     count_columns(bundles.codes, fixed, None, rows, 0, len(bundles.first), bundles.first, hist)
-    add_bundled(slots, bundles.starts, bundles.targets, hist)
+    for f in range(codes.shape[1]):
+        add_bundled(f, f + 1, bundles.parts, bundles.targets, hist)
     return hist[:slots]
 
 
@@ -70,8 +71,9 @@ def test_join():
     assert (numbers == -1).all()
 
 
-@pytest.mark.parametrize("kind", ["values", "unit", "labels"])
-def test_same_tree(kind, monkeypatch):
+@pytest.mark.parametrize("threads", [1, 7])
+@pytest.mark.parametrize("kind", ["values", "unit", "labels", "drawn features", "some features"])
+def test_same_tree(kind, threads, monkeypatch):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 8, 3000)
     X = np.column_stack([np.eye(8)[group], group % 3, rng.normal(size=(3000, 2))])
@@ -84,12 +86,16 @@ def test_same_tree(kind, monkeypatch):
         channels = value_channels(np.column_stack([y, 0.5 + rng.random(3000)]))
     if kind == "labels":
         channels, criterion = label_channels((y > 0).astype(int), 2), Gini()
-    limits, found = Limits(max_leaf_nodes=25, min_samples_leaf=5), []
+    limits, found = Limits(max_leaf_nodes=25, min_samples_leaf=5, max_features=4 if kind == "drawn features" else 0), []
+    some = np.array([1, 2, 7, 8, 9, 10]) if kind == "some features" else None
+    monkeypatch.setattr(module, "thread_count", lambda: threads)
+    monkeypatch.setattr(module, "CODES_PER_THREAD", 100)
     for many in (100, 10**9):
         monkeypatch.setattr(module, "BUNDLE_FROM", many)
-        grower = Grower(codes, bins, channels, criterion, limits)
+        grower = Grower(codes, bins, channels, criterion, limits, features=some)
         assert (grower.bundles.n_codes > 0) == (many == 100)
-        found.append(grow(codes, bins, channels, criterion, limits).tree)
+        assert grower.threads == threads
+        found.append(grower.grow(channels, 5).tree)
     assert found[0].node_count > 15
     for name in found[0]._fields:
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name), err_msg=name)

@@ -139,7 +139,8 @@ class Grower:
         splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
         now["free"] = max(len(self.hists) - 1, 0)
         every = np.array_equal(self.chosen, np.arange(len(self.columns)))
-        now["whole"] = every and not self.limits.max_features and not self.bundles.n_codes
+        shares = every and not self.limits.max_features
+        now["whole"], now["shares"] = shares and not self.bundles.n_codes, shares and self.bundles.n_codes > 0
         return TreeBuffers(
             board=new_board(1), now=now, waiting=np.empty(n_nodes, np.int64),
             free=np.arange(len(self.hists))[::-1].copy(), splits=splits, tasks=np.zeros(most, TASK_FIELDS),

@@ -4,8 +4,9 @@ A round splits one large node or some small ones. Its steps: part the nodes' row
 places; count the smaller children, by columns, or tile by tile as rows are moved into a histogram for each thread,
 which are then merged; search the children's best splits by features. Where each column is a feature, the tasks that
 merge or count columns also search them (`whole`): the histograms are in the core's cache then, and there is one step
-less. Who finishes the last task of a step prepares the next one (see `didact.core.jit.atomics`). One thread has one
-task a step.
+less. Features that were counted in bundles get their sums in the tasks that search them (`shares`), or in a step
+before, where these are not cut by features. Who finishes the last task of a step prepares the next one (see
+`didact.core.jit.atomics`). One thread has one task a step.
 
 With a limit of leaves the leaf of largest gain is split first. Where that is small, others are split in the same round
 that come next by what is known; the tree takes up splits in the order in which one thread would make them, so that
@@ -47,17 +48,19 @@ from didact.engines.trees.growers.task_loops import (
     PART,
     SEARCH,
     SLOPES,
+    SPREAD,
     TreeBuffers,
     do_task,
     searches,
+    spreads_late,
 )
-from didact.engines.trees.rows.bundles_loops import add_bundled
 from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, write_units
-from didact.engines.trees.splits.histogram_loops import Int, add_totals, subtract
+from didact.engines.trees.splits.histogram_loops import Int, add_totals
 
 LEAST_KEPT = 64  # rows below which histograms are not worth keeping
 TILE_ROWS = 4096  # rows of a task of parting, at least
 SHARE_ROWS = 1024  # rows of a task of counting, at least
+SHARE_CODES = 8192  # codes of a task that counts some bundles, at least
 ROUND_ROWS = 2048  # rows of a round for each thread, if its nodes are small
 PATIENCE = 1 << 28  # codes that a thread counts before it lets the interpreter look for Ctrl-C
 
@@ -94,7 +97,7 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
     """What follows when all tasks of a step are done: the next step and its tasks."""
     now, tasks, splits, features = shared.now[0], shared.tasks, shared.splits, space.features
     bundles, passes, slots = sample.bundles, shared.passes, hists.shape[1]
-    bundled, width = bundles.starts.shape[0] > 1, bundles.first.shape[0]
+    bundled, width = bundles.n_codes > 0, bundles.first.shape[0]
     done, count, searched = now.step, now.tasks, searches(now.step, now.whole, splits[0].node)
     whole = now.whole != 0 and splits[0].node >= 0
     now.tasks = 0
@@ -119,19 +122,17 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
     elif done == ADD:
         now.step = MERGE
         _cut(now, tasks, ZERO, ZERO, width, min(now.threads, width))
-    elif done >= COUNT:  # or merged
-        if done == MERGE and bundled:
-            hist, node = hists[splits[0].hist], splits[0].node
-            add_bundled(space.slots, bundles.starts, bundles.targets, hist)
-            if node >= 0:
-                subtract(hists[nodes.at[node].hist], hist)
-        _hand_on(features[0].n_bins + 1, nodes, hists, splits, now)
+    elif done >= COUNT:  # or merged, or spread
+        if bundled and done != SPREAD and not spreads_late(now.shares, splits[0].node):
+            _plan_spread(features.shape[0], splits, now, tasks)
+        else:
+            _hand_on(features[0].n_bins + 1, nodes, hists, splits, now)
     if now.tasks == 0 and done < COUNT:
         _plan_counts(bundled, whole, width, slots, nodes.at, splits, now, tasks)
         if whole:  # the search follows in the same tasks
             _hand_on(ZERO, nodes, hists, splits, now)
     if now.tasks == 0 and not searched:
-        _plan_search(space.chosen.shape[0], limits.max_features > 0, splits, now, tasks)
+        _plan_search(space.chosen, features, limits.max_features > 0, splits, now, tasks)
 
 
 @jit_unmanaged(cold=True)
@@ -242,7 +243,19 @@ def _plan_counts(
             _cut(now, tasks, e, start, start + rows, min(rows // SHARE_ROWS + 1, 4 * now.threads))
         else:
             now.step = COUNT
-            _cut(now, tasks, e, ZERO, width, 1 if bundled else min((now.threads + many - 1) // many, width))
+            pieces = min((now.threads + many - 1) // many, width)
+            if bundled:
+                pieces = min(pieces, max(rows * width // SHARE_CODES, 1))
+            _cut(now, tasks, e, ZERO, width, pieces)
+
+
+@jit_unmanaged(cold=True)
+def _plan_spread(width: Int, splits: Array, now: Any, tasks: Array) -> None:
+    """Tasks that add bundled codes to the features of the smaller children."""
+    now.step = SPREAD
+    for e in range(now.splits):
+        if splits[e].hist >= 0:
+            _cut(now, tasks, e, ZERO, width, min((now.threads + now.splits - 1) // now.splits, width))
 
 
 @jit_unmanaged(cold=True)
@@ -264,14 +277,31 @@ def _hand_on(first: Int, nodes: NodeTable, hists: Array, splits: Array, now: Any
 
 
 @jit_unmanaged(cold=True)
-def _plan_search(places: Int, drawn: bool, splits: Array, now: Any, tasks: Array) -> None:
+def _plan_search(chosen: Array, features: Array, drawn: bool, splits: Array, now: Any, tasks: Array) -> None:
     """Tasks that search the children's best splits; where features are drawn for a node, one task looks at all."""
     now.step = SEARCH
+    places, slots = chosen.shape[0], np.int64(0)
     pieces = min((now.threads + now.splits - 1) // now.splits, max(places, 1))
+    for j in range(places if pieces > 1 else 0):
+        slots += features[chosen[j]].n_bins + 1
     for e in range(now.splits):
         for side in range(2 if drawn else 1):
-            _cut(now, tasks, e, ZERO, places, 1 if drawn else pieces)
+            if drawn or pieces == 1:
+                _cut(now, tasks, e, ZERO, places, 1)
+            else:
+                _cut_evenly(chosen, features, slots, now, tasks, e, pieces)
             tasks[now.tasks - 1].left = side if drawn else -1
+
+
+@jit_unmanaged(cold=True)
+def _cut_evenly(chosen: Array, features: Array, slots: Int, now: Any, tasks: Array, of: Int, pieces: Int) -> None:
+    """Add tasks for the features that may be used, at most so many, with about as many slots each."""
+    start, seen, done = np.int64(0), np.int64(0), np.int64(0)
+    for j in range(chosen.shape[0]):
+        seen += features[chosen[j]].n_bins + 1
+        if seen * pieces >= slots * (done + 1):
+            _cut(now, tasks, of, start, j + 1, 1)
+            start, done = np.int64(j + 1), seen * pieces // slots
 
 
 @jit_unmanaged(cold=True)

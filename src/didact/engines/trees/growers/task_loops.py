@@ -37,10 +37,11 @@ from didact.engines.trees.rows.bundles_loops import add_bundled
 from didact.engines.trees.rows.fixed_point_loops import ZERO
 from didact.engines.trees.splits.histogram_loops import Int, count_columns, part, set_zero, subtract
 
-BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(9)  # steps in their order
+BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SPREAD, SEARCH = range(10)  # steps in their order
 
 STATE_FIELDS = np.dtype([(name, np.int64) for name in (
-    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree", "whole"
+    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree",
+    "whole", "shares"
 )])  # fmt: skip
 SPLIT_FIELDS = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
 TASK_FIELDS = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
@@ -97,17 +98,19 @@ def do_task(
         count_columns(bundles.codes, sample.fixed, sample.labels, rows, ZERO, width, bundles.first, hist)
         return rows.shape[0] * width
     else:
-        split, looked = shared.splits[task.of], b - a
-        if step != SEARCH and split.hist >= 0:
+        split, looked, now = shared.splits[task.of], b - a, shared.now[0]
+        if split.hist >= 0:
             parent = hists[nodes.at[split.node].hist] if split.node >= 0 else hists[split.hist][:0]
             if step == COUNT:
                 child = nodes.at[split.small]
                 rows = order[child.start : child.stop]
-                _count(a, b, rows, bundles, sample.fixed, sample.labels, space.slots, hists[split.hist], parent)
+                _count(a, b, rows, bundles, sample.fixed, sample.labels, hists[split.hist], parent)
                 looked *= rows.shape[0]
-            else:
-                _merge(a, b, bundles, shared.hists, shared.used, shared.now[0].round, hists[split.hist], parent)
-        for side in range(2 if searches(step, shared.now[0].whole, split.node) else 0):
+            elif step == MERGE:
+                _merge(a, b, bundles, shared.hists, shared.used, now.round, hists[split.hist], parent)
+            elif step == SPREAD or spreads_late(now.shares, split.node):
+                _spread(a, b, space.features, bundles, hists[split.hist], parent)
+        for side in range(2 if searches(step, now.whole, split.node) else 0):
             child = split.left if side == 0 else split.right
             if child >= 0 and task.left != 1 - side:
                 search_node(child, a, b, sample, space, limits, criterion, nodes, hists, mine)
@@ -120,6 +123,12 @@ def do_task(
 def searches(step: Int, whole: Int, node: Int) -> bool:
     """Whether tasks of a step search the children of a node: not the root's, whose sums are not known before."""
     return bool(step == SEARCH or (step >= COUNT and step != ADD and whole != 0 and node >= 0))
+
+
+@jit_unmanaged
+def spreads_late(shares: Int, node: Int) -> bool:
+    """Whether the tasks that search a split's children also spread their bundles: not the root's, as above."""
+    return bool(shares != 0 and node >= 0)
 
 
 @jit_unmanaged(cold=True)
@@ -181,17 +190,26 @@ def _count(
     bundles: Bundles,
     fixed: Array,
     labels: Array | None,
-    slots: Int,
     hist: Array,
     parent: Array,
 ) -> None:
-    """Count the smaller child's rows by the columns a … b − 1, and take them from the parent's, if there is one."""
+    """Count the smaller child's rows by the columns a … b − 1, and take them from the parent's, if there is one.
+
+    They are taken later where bundles have to be added to their columns before; so they are in `_merge`.
+    """
     start, stop = _slots_of(a, b, bundles.first, hist)
     set_zero(hist[start:stop])
     count_columns(bundles.codes, fixed, labels, rows, a, b, bundles.first, hist)
-    if bundles.starts.shape[0] > 1:  # then one task has all columns
-        add_bundled(slots, bundles.starts, bundles.targets, hist)
+    if parent.shape[0] > 0 and bundles.n_codes == 0:
+        subtract(parent[start:stop], hist[start:stop])
+
+
+@jit_unmanaged
+def _spread(a: Int, b: Int, features: Array, bundles: Bundles, hist: Array, parent: Array) -> None:
+    """Add bundled codes to the features a … b − 1 of a smaller child; take them from the parent's, if there is one."""
+    add_bundled(a, b, bundles.parts, bundles.targets, hist)
     if parent.shape[0] > 0:
+        start, stop = features[a].first, features[b - 1].first + features[b - 1].n_bins + 1
         subtract(parent[start:stop], hist[start:stop])
 
 
@@ -201,7 +219,7 @@ def _merge(
 ) -> None:  # fmt: skip
     """Add up the columns a … b − 1 of the histograms that threads have used in this round.
 
-    They are taken from the parent's, if there is one, unless bundles have to be added to their columns before.
+    They are taken from the parent's, if there is one.
     """
     start, stop = _slots_of(a, b, bundles.first, out)
     hist = flat(out[start:stop])
@@ -212,5 +230,5 @@ def _merge(
             part = flat(parts[t][start:stop])
             for k in range(hist.shape[0]):
                 hist[k] += part[k]
-    if parent.shape[0] > 0 and bundles.starts.shape[0] == 1:
+    if parent.shape[0] > 0 and bundles.n_codes == 0:
         subtract(parent[start:stop], out[start:stop])

@@ -23,13 +23,11 @@ class Bundles(NamedTuple):
 
     codes: Array  # uint8 or uint16 (n, columns), row after row
     first: Array  # uint64 (columns): first slot of each column; bundled ones are behind the slots of all features
-    starts: Array  # int64 (bundled codes + 1)
-    targets: Array  # uint32: slots to which bundled code k is added: targets[starts[k]:starts[k + 1]]
-
-    @property
-    def n_codes(self) -> int:
-        """Number of bundled codes, of all bundled columns."""
-        return len(self.starts) - 1
+    parts: (
+        Array  # int64 (features, 3): first slot of its bundle, number of bundled codes (0: it is alone), first target
+    )
+    targets: Array  # uint32: of each feature in a bundle the slots to which the bundled codes are added
+    n_codes: int  # bundled codes of all bundles
 
 
 class Bundle:
@@ -66,7 +64,8 @@ def distinct_codes(codes: Array) -> int:
 
 def unbundled(codes: Array, first: Array) -> Bundles:
     """Every column counted by itself, without bundles."""
-    return Bundles(np.ascontiguousarray(codes), first.astype(np.uint64), np.zeros(1, np.int64), np.empty(0, np.uint32))
+    none = np.zeros((len(first), 3), np.int64), np.empty(0, np.uint32)
+    return Bundles(np.ascontiguousarray(codes), first.astype(np.uint64), *none, 0)
 
 
 def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bundles:
@@ -87,16 +86,17 @@ def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bund
             packed[rows, k] = group.codes[rows]
 
     parallel_map(pack, range(0, len(codes), PACKED_ROWS))
-    sizes, places, targets = [np.empty(0, np.int64)], [], []
+    parts, targets, n_codes, places = np.zeros((len(first), 3), np.int64), [], 0, []
     for group in groups:
         row = np.empty(group.count, np.int64)
         row[group.codes] = np.arange(len(codes))  # of each bundled code any row that has it
-        places.append(slots + sum(size.size for size in sizes))
-        sizes.append(np.full(group.count, len(group)))
-        targets.append((columns[np.array(group.features)[:, None], row] + first[group.features][:, None]).T.ravel())
-    starts = np.append(0, np.cumsum(np.concatenate(sizes)))
+        places.append(slots + n_codes)
+        n_codes += group.count
+        for f in group.features:
+            parts[f] = places[-1], group.count, sum(map(len, targets))
+            targets.append((columns[f, row] + first[f]).astype(np.uint32))
     begin = np.append(first[alone], places).astype(np.uint64)
-    return Bundles(packed, begin, starts, np.concatenate(targets).astype(np.uint32))
+    return Bundles(packed, begin, parts, np.concatenate(targets), n_codes)
 
 
 def find_bundles(columns: Array, counts: Array) -> list[Bundle]:

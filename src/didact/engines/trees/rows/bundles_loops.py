@@ -4,8 +4,8 @@ Layout of a histogram, with `slots` rows for the features and the bundled codes 
 
     hist      [ feature 0 | feature 1 | … | bundle 0 | bundle 1 | … ]   (slots + bundled codes, channels) int64
                                             ^ slots
-    targets   [ slots of bundled code 0 | of code 1 | … ]   to which it is added
-                ^ starts[0]               ^ starts[1]
+    targets   [ of a feature, for each code of its bundle the slot to which it is added | of the next one | … ]
+                ^ parts[f, 2]                parts[f, 1] of them, from the slot parts[f, 0] on
 """
 
 import numpy as np
@@ -43,20 +43,18 @@ def number_pairs(a: Array, b: Array, step: int, most: int, numbers: Array, out: 
 
 
 @jit_unmanaged(cold=True)
-def add_bundled(first: Int, starts: Array, targets: Array, hist: Array) -> None:
-    """Add the sums of each slot from `first` on to its targets: the slots of the codes that make up a bundled one."""
-    for k in range(starts.shape[0] - 1):
-        at, some = first + k, False
-        for c in range(hist.shape[1]):
-            some |= hist[at, c] != 0
-        for e in range(starts[k] if some else 0, starts[k + 1] if some else 0):
-            to = np.uint64(targets[e])
+def add_bundled(start: Int, stop: Int, parts: Array, targets: Array, hist: Array) -> None:
+    """Add the sums of bundled codes to the slots of the features start … stop − 1, as far as these are in a bundle."""
+    for f in range(start, stop):
+        first, count, begin = parts[f, 0], parts[f, 1], parts[f, 2]
+        for k in range(count):
+            to, at = np.uint64(targets[begin + k]), np.uint64(first + k)
             for c in range(hist.shape[1]):
-                hist[to, c] += hist[at, c]
+                hist[to, np.uint64(c)] += hist[at, np.uint64(c)]
 
 
 def warm() -> None:
     """Compile for the types in use."""
     zero = np.zeros(1, np.uint8)
     number_pairs(zero, zero, 1, 1, np.full(1 << 16, -1, np.int32), zero)
-    add_bundled(0, np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))
+    add_bundled(0, 1, np.zeros((1, 3), np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))
