@@ -66,7 +66,7 @@ def put_clocks(clocks: Clocks) -> None:
     for function in (bins.learn_bins, bins.bin_codes, bundles.join_columns):
         in_place_of(function, clocks.around("binning", function))
     in_place_of(rounds_loops.grow_together, clocks.around("passes and trees", rounds_loops.grow_together))
-    in_place_of(histogram.finished, clocks.around("records of trees", histogram.finished))
+    in_place_of(histogram.finished_tree, clocks.around("records of trees", histogram.finished_tree))
     objective.Objective.gradients = clocks.around("gradients", objective.Objective.gradients)
 
 
