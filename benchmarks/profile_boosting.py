@@ -60,13 +60,13 @@ def in_place_of(function: Any, new: Any) -> None:
 
 def put_clocks(clocks: Clocks) -> None:
     from didact.engines.trees.boosting import objective
-    from didact.engines.trees.growers import histogram, rounds_loops
+    from didact.engines.trees.growers import grown, rounds_loops
     from didact.engines.trees.rows import bins, bundles
 
     for function in (bins.learn_bins, bins.bin_codes, bundles.join_columns):
         in_place_of(function, clocks.around("binning", function))
     in_place_of(rounds_loops.grow_together, clocks.around("passes and trees", rounds_loops.grow_together))
-    in_place_of(histogram.finished_tree, clocks.around("records of trees", histogram.finished_tree))
+    in_place_of(grown.finished_trees, clocks.around("records of trees", grown.finished_trees))
     objective.Objective.gradients = clocks.around("gradients", objective.Objective.gradients)
 
 

@@ -227,7 +227,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _set_classes(self, codes: Array, classes: Array) -> None:
-        present = np.unique(codes)
+        present = np.flatnonzero(np.bincount(codes))
         if len(present) < 2:
             raise InputError(
                 f"Boosting needs samples of at least 2 classes in the data, but there is one class: "

@@ -63,11 +63,11 @@ def test_a_pair_that_only_later_rows_show_is_not_joined():
 
 def test_join():
     a, b = np.array([3, 3, 0, 3], np.uint8), np.array([1, 2, 1, 1], np.uint8)
-    numbers, out = np.full(1 << 16, -1, np.int32), np.empty(4, np.uint8)
-    assert number_pairs(a, b, 1, MOST_CODES, numbers, out) == 3
+    numbers, places, out = np.full(1 << 16, -1, np.int32), np.empty(MOST_CODES, np.uint64), np.empty(4, np.uint8)
+    assert number_pairs(a, b, MOST_CODES, numbers, places, out) == 3
     assert out.tolist() == [0, 1, 2, 0]
-    assert number_pairs(a, b, 1, 2, numbers, np.empty(0, np.uint8)) == 3  # one too many
-    assert number_pairs(a, b, 2, MOST_CODES, numbers, np.empty(0, np.uint8)) == 2
+    assert number_pairs(a, b, 2, numbers, places, np.empty(0, np.uint8)) == 3  # one too many
+    assert number_pairs(a[::2].copy(), b[::2].copy(), MOST_CODES, numbers, places, np.empty(0, np.uint8)) == 2
     assert (numbers == -1).all()
 
 

@@ -18,7 +18,8 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN, PASS_ROWS, Passes, add_leaves
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.growers.histogram import Grower, Grown, grow_side_by_side
+from didact.engines.trees.growers.grown import Grown
+from didact.engines.trees.growers.histogram import Grower, finish, grow_side_by_side
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
@@ -186,8 +187,8 @@ class Booster:
         ]
         grow_side_by_side(begun)
         earlier = [self._scaled(each, 0) for growth in begun for each in growth.earlier()]
-        ends = zip(some, begun, strict=True)
-        return earlier + parallel_map(lambda end: self._counted(end[0][0], end[1].finish(), rows), ends)
+        grown = zip(some, finish(begun), strict=True)
+        return earlier + parallel_map(lambda each: self._counted(each[0][0], each[1], rows), grown)
 
     def _passes(self, k: int, last: Leaves, every: bool) -> Passes:
         objective = self.objective
@@ -238,7 +239,7 @@ class Booster:
 def add_leaf_values(leaves: Leaves, order: Array, out: Array) -> None:
     """Add the values of their leaves to the rows of the sample."""
 
-    size = max(4 * PASS_ROWS, len(out) // (4 * thread_count()))
+    size = max(4 * PASS_ROWS, len(out) // (4 * thread_count()))  # one call where another thread has other trees
 
     def piece(start: int) -> None:
         add_leaves(*leaves, order, start, start + size, out)

@@ -185,6 +185,13 @@ def _place_of(row: Int, order: Array, start: Int, stop: Int) -> Int:
 @jit
 def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
     """Add the value of its leaf to each of the rows first … stop − 1, so that threads write to rows apart."""
+    for a in range(first, stop, PASS_ROWS):
+        _add_near(starts, stops, values, order, a, min(a + PASS_ROWS, stop), out)
+
+
+@jit
+def _add_near(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
+    """Add the values of some rows that lie in the cache of a core, leaf by leaf."""
     for k in range(starts.shape[0]):
         v, end = values[k], stops[k]
         for r in range(_place_of(first, order, starts[k], end), end):

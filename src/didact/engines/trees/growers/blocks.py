@@ -15,7 +15,8 @@ import numpy as np
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
 from didact.core.typing import Array
-from didact.engines.trees.growers.histogram import Grower, Grown, finished_tree
+from didact.engines.trees.growers.grown import Grown, finished_tree
+from didact.engines.trees.growers.histogram import Grower
 from didact.engines.trees.growers.histogram_node_loops import NodeTable, Sample, make_children, split_from_histogram
 from didact.engines.trees.growers.node_loops import count_open
 from didact.engines.trees.limits import Limits
@@ -203,7 +204,7 @@ class _Growth:
         table = self.nodes.at
         for node in self.unselected:
             table[node]["left"] = table[node]["right"] = -1
-        return finished_tree(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
+        return finished_tree(self.nodes, self.sample.order, self.layout, bins, self.grower.criterion)
 
     def histograms(self, nodes: list[int]) -> OpenNodes:
         """Request the histograms of some nodes."""

@@ -26,6 +26,7 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.ahead_loops import TreesAhead
 from didact.engines.trees.boosting.booster_loops import Passes, no_passes
+from didact.engines.trees.growers.grown import Grown, bit_words, finished_trees, undo
 from didact.engines.trees.growers.histogram_node_loops import (
     FEATURE_FIELDS,
     NODE_FIELDS,
@@ -34,7 +35,6 @@ from didact.engines.trees.growers.histogram_node_loops import (
     Space,
     ThreadBuffers,
 )
-from didact.engines.trees.growers.node_loops import leaf_rows, preorder
 from didact.engines.trees.growers.rounds_loops import grow_together
 from didact.engines.trees.growers.task_loops import SPLIT_FIELDS, STATE_FIELDS, TASK_FIELDS, TreeBuffers
 from didact.engines.trees.limits import Limits
@@ -43,26 +43,7 @@ from didact.engines.trees.rows.bundles import join_columns, unbundled
 from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.splits.histogram_cut_loops import BEST, General, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
-from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.tuning import BUNDLE_FROM, CODES_PER_THREAD, HISTOGRAMS
-
-
-class Grown(NamedTuple):
-    """A tree, and where its rows ended: leaf k of `leaf_nodes` holds the rows order[starts[k]:stops[k]]."""
-
-    tree: Tree
-    order: Array  # until the grower's next tree
-    leaf_nodes: Array
-    starts: Array
-    stops: Array
-    sums: Array  # (nodes, targets + weight, or classes) float64
-    bounds: Array  # (nodes, 2): what monotone constraints allow a node to predict
-
-    def leaves(self, n_rows: int) -> Array:
-        """The leaf of each row, −1 for rows that were not in the sample."""
-        out = np.full(n_rows, -1, np.int32)
-        leaf_rows(self.starts, self.stops, self.leaf_nodes, self.order, out)
-        return out
 
 
 class Grower:
@@ -154,7 +135,7 @@ class Grower:
         """One tree on these rows (ascending; None: all); with `passes`, gradients are computed first."""
         growth = self.begin(channels, seed, rows, passes)
         grow_side_by_side([growth])
-        return growth.finish()
+        return finish([growth])[0]
 
     def begin(
         self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None,
@@ -236,18 +217,20 @@ class Growth(NamedTuple):
     def earlier(self) -> list[Grown]:
         """The trees before the last one, in their order; where their rows ended is no longer known."""
         grower, ahead = self.grower, self.shared.ahead
-        return [
-            finished_tree(
-                NodeTable(*(part[t] for part in ahead.kept)), self.sample,
-                self.channels._replace(inverse=ahead.units[t]), grower.bins, grower.criterion,
-            )
-            for t in range(int(self.shared.now["tree"][0]))
-        ]  # fmt: skip
+        done = slice(int(self.shared.now["tree"][0]))
+        kept, orders = NodeTable(*(part[done] for part in ahead.kept)), [self.sample.order] * done.stop
+        return finished_trees(kept, orders, ahead.units[done], self.channels, grower.bins, grower.criterion)
 
-    def finish(self) -> Grown:
-        """The last tree, once all threads have returned."""
-        undo(self.shared.waiting[: int(self.shared.now["waiting"][0])], self.nodes, self.sample.order)
-        return finished_tree(self.nodes, self.sample, self.channels, self.grower.bins, self.grower.criterion)
+
+def finish(growths: Sequence[Growth]) -> list[Grown]:
+    """The last trees of growers for the same rows, once all threads have returned."""
+    for growth in growths:
+        undo(growth.shared.waiting[: int(growth.shared.now["waiting"][0])], growth.nodes, growth.sample.order)
+    grower, channels = growths[0].grower, growths[0].channels
+    nodes = NodeTable(*map(np.stack, zip(*(growth.nodes for growth in growths), strict=True)))
+    units = np.stack([growth.channels.inverse for growth in growths])
+    orders = [growth.sample.order for growth in growths]
+    return finished_trees(nodes, orders, units, channels, grower.bins, grower.criterion)
 
 
 def grow_side_by_side(growths: list[Growth]) -> None:
@@ -268,13 +251,6 @@ def most_leaves(limits: Limits, n: int) -> int:
     return min(leaves, limits.max_leaf_nodes or leaves)
 
 
-def undo(waiting: Array, nodes: NodeTable, order: Array) -> None:
-    """Undo splits made ahead that the tree did not use: the rows of these nodes are sorted again."""
-    for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
-        order[node["start"] : node["stop"]].sort()
-    nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
-
-
 def group_bits(interactions: Any, p: int) -> Array:
     """The groups of each feature as bits (p, words); no words if there are no groups."""
     if interactions is None:
@@ -284,48 +260,3 @@ def group_bits(interactions: Any, p: int) -> Array:
         for f in group:
             member[f, g // 64] |= np.uint64(1) << np.uint64(g % 64)
     return member
-
-
-def bit_words(bins: Bins) -> int:
-    """Words of 64 bits that hold a set of categories."""
-    return int(-(-int(bins.n_bins[bins.categorical].max(initial=1)) // 64))
-
-
-def finished_tree(nodes: NodeTable, sample: Sample, channels: Channels, bins: Bins, criterion: Any) -> Grown:
-    """The nodes that are reached from the root, as a tree."""
-    table = nodes.at
-    left, right = np.ascontiguousarray(table["left"]), np.ascontiguousarray(table["right"])
-    at = np.empty(len(table), np.int64)
-    at = at[: preorder(left, right, at)]
-    number = np.full(len(table) + 1, LEAF, np.int32)
-    number[at] = np.arange(len(at), dtype=np.int32)
-    left, right, table = number[left[at]], number[right[at]], table[at]
-    leaf = left == LEAF
-    feature = np.where(leaf, NO_FEATURE, table["feature"]).astype(np.int32)
-    sets = ~leaf & (table["bin"] < 0)
-    threshold, numeric = np.full(len(at), float(NO_FEATURE)), ~leaf & ~sets
-    threshold[numeric] = bins.thresholds[feature[numeric], table["bin"][numeric]]
-    sums, counts = channels.sums(nodes.fixed[at, 0])
-    weights = sums.sum(axis=1) / channels.outputs if channels.kind == LABELS else sums[:, -1]
-    values = criterion.values(sums)
-    bounds = np.column_stack([table["low"], table["high"]])
-    if np.isfinite(bounds).any():
-        values = held(values, bounds)
-    missing, rank = np.where(leaf, 0, table["missing_left"]), np.where(sets, np.cumsum(sets) - 1, -1)
-    tree = Tree(
-        children_left=left, children_right=right, feature=feature, threshold=threshold,
-        missing_go_to_left=missing.astype(np.uint8), category_set=rank.astype(np.int32),
-        category_sets=nodes.masks[at[sets], -bit_words(bins) :], impurity=criterion.impurities(sums),
-        n_node_samples=counts, weighted_n_node_samples=weights, value=values, n_features=len(bins.n_bins),
-    )  # fmt: skip
-    ends = np.flatnonzero(leaf).astype(np.int32)
-    return Grown(tree=tree, order=sample.order, leaf_nodes=ends, starts=table["start"][ends], stops=table["stop"][ends],
-                 sums=sums, bounds=bounds)  # fmt: skip
-
-
-def held(values: Array, bounds: Array) -> Array:
-    """Values held within the bounds of monotone constraints: one number a node, or the share of the second class."""
-    if values.shape[2] == 1:
-        return np.clip(values, bounds[:, 0, None, None], bounds[:, 1, None, None])
-    share = np.clip(values[:, :, 1], bounds[:, 0, None], bounds[:, 1, None])
-    return np.stack([1.0 - share, share], axis=2)

@@ -19,6 +19,21 @@ from didact.core.typing import Array
 
 
 @jit
+def preorders(left: Array, right: Array, order: Array, counts: Array) -> int:
+    """The nodes of each of some trees (trees, nodes) in preorder, one tree after the other; how many in all.
+
+    A node's number counts all nodes of the trees before; `counts` are those that are reached from each root.
+    """
+    done = 0
+    for t in range(left.shape[0]):
+        counts[t] = preorder(left[t], right[t], order[done:])
+        for k in range(done, done + counts[t]):
+            order[k] += t * left.shape[1]
+        done += counts[t]
+    return done
+
+
+@jit
 def preorder(left: Array, right: Array, order: Array) -> int:
     """The nodes in the order of a walk that goes left first; how many are reached from the root."""
     stack = np.empty(left.shape[0] + 1, np.int64)

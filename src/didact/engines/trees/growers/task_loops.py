@@ -209,7 +209,9 @@ def _spread(a: Int, b: Int, features: Array, bundles: Bundles, hist: Array, pare
     """Add bundled codes to the features a … b − 1 of a smaller child; take them from the parent's, if there is one."""
     add_bundled(a, b, bundles.parts, bundles.targets, hist)
     if parent.shape[0] > 0:
-        start, stop = features[a].first, features[b - 1].first + features[b - 1].n_bins + 1
+        begin: Any = features[a]
+        end: Any = features[b - 1]
+        start, stop = begin.first, end.first + end.n_bins + 1
         subtract(parent[start:stop], hist[start:stop])
 
 

@@ -31,35 +31,39 @@ class Bundles(NamedTuple):
 
 
 class Bundle:
-    """Features that are counted together: the bundled code of each row, and how many such codes there are."""
+    """Features that are counted together: the bundled code of each row, and of every `step`-th one."""
 
     def __init__(self, feature: int, codes: Array, step: int) -> None:
-        self.features, self.codes, self.step = [feature], codes, step
-        self.count = int(codes.max(initial=0)) + 1
-        self.some = distinct_codes(codes[::step])
+        self.features, self.step = [feature], step
+        self.take(codes)
 
-    def more(self, codes: Array, numbers: Array) -> int:
+    def take(self, codes: Array) -> None:
+        """Take these codes of all rows."""
+        self.codes, self.sample = codes, np.ascontiguousarray(codes[:: self.step])
+        self.some = int(np.count_nonzero(np.bincount(self.sample)))  # different codes in the sample
+
+    def more(self, sample: Array, room: tuple[Array, Array]) -> int:
         """How many more bundled codes some rows would have with one more feature; MOST_CODES if they were too many."""
-        count = number_pairs(self.codes, codes, self.step, MOST_CODES, numbers, np.empty(0, np.uint8))
+        count = number_pairs(self.sample, sample, MOST_CODES, *room, np.empty(0, np.uint8))
         return count - self.some if count <= MOST_CODES else MOST_CODES
 
-    def absorb(self, feature: int, codes: Array, numbers: Array) -> bool:
+    def absorb(self, feature: int, codes: Array, room: tuple[Array, Array]) -> bool:
         """Join one more feature, unless all rows together have too many bundled codes."""
         out = np.empty(len(codes), np.uint8)
-        count = number_pairs(self.codes, codes, 1, MOST_CODES, numbers, out)
-        if count > MOST_CODES:
+        if number_pairs(self.codes, codes, MOST_CODES, *room, out) > MOST_CODES:
             return False
         self.features.append(feature)
-        self.codes, self.count, self.some = out, count, distinct_codes(out[:: self.step])
+        self.take(out)
         return True
+
+    def targets(self, columns: Array, first: Array) -> list[Array]:
+        """For each feature the slots of its codes in the order of the bundled codes."""
+        row = np.empty(int(self.codes.max()) + 1, np.int64)
+        row[self.codes] = np.arange(len(self.codes))  # of each bundled code any row that has it
+        return [(columns[f, row] + first[f]).astype(np.uint32) for f in self.features]
 
     def __len__(self) -> int:
         return len(self.features)
-
-
-def distinct_codes(codes: Array) -> int:
-    """How many different codes there are."""
-    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def unbundled(codes: Array, first: Array) -> Bundles:
@@ -86,30 +90,30 @@ def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bund
             packed[rows, k] = group.codes[rows]
 
     parallel_map(pack, range(0, len(codes), PACKED_ROWS))
-    parts, targets, n_codes, places = np.zeros((len(first), 3), np.int64), [], 0, []
-    for group in groups:
-        row = np.empty(group.count, np.int64)
-        row[group.codes] = np.arange(len(codes))  # of each bundled code any row that has it
+    parts, n_codes, begin, places = np.zeros((len(first), 3), np.int64), 0, 0, []
+    targets = parallel_map(lambda group: group.targets(columns, first), groups)
+    for group, some in zip(groups, targets, strict=True):
         places.append(slots + n_codes)
-        n_codes += group.count
+        n_codes += len(some[0])
         for f in group.features:
-            parts[f] = places[-1], group.count, sum(map(len, targets))
-            targets.append((columns[f, row] + first[f]).astype(np.uint32))
-    begin = np.append(first[alone], places).astype(np.uint64)
-    return Bundles(packed, begin, parts, np.concatenate(targets), n_codes)
+            parts[f] = places[-1], len(some[0]), begin
+            begin += len(some[0])
+    starts = np.append(first[alone], places).astype(np.uint64)
+    return Bundles(packed, starts, parts, np.concatenate([slot for some in targets for slot in some]), n_codes)
 
 
 def find_bundles(columns: Array, counts: Array) -> list[Bundle]:
     """Groups of two features or more, each with the group to which it brings the fewest bundled codes."""
-    numbers, step = np.full(1 << 16, -1, np.int32), max(columns.shape[1] // TRIED_ROWS, 1)
+    room = np.full(1 << 16, -1, np.int32), np.empty(MOST_CODES, np.uint64)
+    step = max(columns.shape[1] // TRIED_ROWS, 1)
     groups: list[Bundle] = []
     for f in np.argsort(-counts, kind="stable").tolist():
         if counts[f] > FEW_CODES:
             continue
         codes = columns[f].astype(np.uint8, copy=False)
-        latest = groups[-LATEST:]
-        more = np.array([group.more(codes, numbers) for group in latest])
+        latest, sample = groups[-LATEST:], np.ascontiguousarray(codes[::step])
+        more = np.array([group.more(sample, room) for group in latest])
         best = [k for k in np.argsort(more, kind="stable")[:TRIES].tolist() if more[k] < MOST_CODES]
-        if not any(latest[k].absorb(f, codes, numbers) for k in best):
+        if not any(latest[k].absorb(f, codes, room) for k in best):
             groups.append(Bundle(f, codes, step))
     return [group for group in groups if len(group) > 1]

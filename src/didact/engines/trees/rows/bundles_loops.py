@@ -16,29 +16,26 @@ from didact.engines.trees.splits.histogram_loops import Int
 
 
 @jit_unmanaged
-def number_pairs(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -> int:
-    """Number the pairs of codes (a < 256, b < 256) of every `step`-th row as they come; how many, or `most` + 1.
+def number_pairs(a: Array, b: Array, most: int, numbers: Array, places: Array, out: Array) -> int:
+    """Number the pairs of codes (a < 256, b < 256) of some rows as they come; how many, or `most` + 1.
 
-    `numbers` has 65,536 places and is negative throughout, before and after; `out` gets the numbers, unless it is
-    empty.
+    `numbers` has 65,536 places and is negative throughout, before and after; `places` has room for `most` of them.
+    `out` gets the numbers, unless it is empty.
     """
-    many, stop = 0, a.shape[0]
-    for i in range(0, a.shape[0], step):
+    many = 0
+    for i in range(a.shape[0]):
         place = np.uint64(a[i]) << np.uint64(8) | np.uint64(b[i])
         if numbers[place] < 0:
             if many == most:
-                many, stop = most + 1, i
+                many = most + 1
                 break
             numbers[place] = many
+            places[many] = place
             many += 1
         if out.shape[0]:
             out[i] = numbers[place]
-    if stop > step * numbers.shape[0]:
-        for k in range(numbers.shape[0]):
-            numbers[k] = -1
-        return many
-    for i in range(0, stop, step):
-        numbers[np.uint64(a[i]) << np.uint64(8) | np.uint64(b[i])] = -1
+    for k in range(min(many, most)):
+        numbers[places[k]] = -1
     return many
 
 
@@ -56,5 +53,5 @@ def add_bundled(start: Int, stop: Int, parts: Array, targets: Array, hist: Array
 def warm() -> None:
     """Compile for the types in use."""
     zero = np.zeros(1, np.uint8)
-    number_pairs(zero, zero, 1, 1, np.full(1 << 16, -1, np.int32), zero)
+    number_pairs(zero, zero, 1, np.full(1 << 16, -1, np.int32), np.empty(1, np.uint64), zero)
     add_bundled(0, 1, np.zeros((1, 3), np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))

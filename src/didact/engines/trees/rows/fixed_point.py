@@ -24,7 +24,7 @@ class Channels(NamedTuple):
     n_channels: int  # sums of a histogram's bin
     kind: int
     shift: int  # the bit at which the count begins
-    inverse: Array  # (n_channels,) float64: what one unit of a number stands for
+    inverse: Array  # (n_channels,) float64: what one unit of a number stands for; for `sums` also one for each node
 
     @property
     def n_targets(self) -> int:
@@ -51,7 +51,7 @@ class Channels(NamedTuple):
             spare = 64 - self.shift
             target = (low << spare) >> spare
             counts = (low - target) >> self.shift
-            return np.column_stack([target * self.inverse[0], counts]), counts
+            return np.column_stack([target * self.inverse[..., 0], counts]), counts
         return np.column_stack([fixed[:, :-1], low & mask]) * self.inverse, low >> self.shift
 
 
