@@ -26,7 +26,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
-from didact.core.rows.memory import in_pieces
+from didact.core.rows.memory import column_pass
 from didact.core.threads import parallel_parts, parallel_values
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
@@ -65,11 +65,13 @@ def check_target(block: Block, family: Any) -> Block:
     return block
 
 
-@in_pieces
+@column_pass
 def target_sums(block: Block) -> Sums:
     """Σw and Σwy (per class for a multinomial), and Σw·exp(offset)."""
     y, w, offset = block.y, block.weight, block.offset
     xp = namespace(y)
+    if w is None and offset is None:
+        return Sums(to_host(np.float64(y.shape[0]), xp.sum(y, axis=0, dtype=xp.float64), np.float64(y.shape[0])))
     ones = xp.ones(y.shape[0], dtype=y.dtype, device=y.device) if w is None else w
     exposure = ones if offset is None else ones * xp.exp(xp.clip(offset, -80.0, 80.0))
     return Sums(to_host(xp.sum(ones, dtype=xp.float64), ones @ y, xp.sum(exposure, dtype=xp.float64)))

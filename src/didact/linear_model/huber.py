@@ -25,7 +25,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import block_by_block, compiled_pass, in_pieces
+from didact.core.rows.memory import block_by_block, column_pass, compiled_pass
 from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import bordered, rounding
@@ -173,7 +173,7 @@ def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: 
     return result
 
 
-@in_pieces
+@column_pass
 def target_moments(block: Block) -> Moments:
     """Mean and scatter of the targets of a block."""
     y = block.y

@@ -9,11 +9,11 @@ import numpy as np
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block
-from didact.core.rows.memory import in_pieces
+from didact.core.rows.memory import column_pass
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 
-COUNTED_ROWS = 100_000  # labels that are worth a task
+COUNTED_ROWS = 1 << 18  # labels that are worth a task
 
 
 class Labelled:
@@ -71,7 +71,7 @@ class Counts(NamedTuple):
             )
 
 
-@in_pieces
+@column_pass
 def label_counts(block: Block) -> Counts:
     """The labels of one block with their weights."""
     y, w = block.y, block.weight
