@@ -59,8 +59,9 @@ def in_place_of(function: Any, new: Any) -> None:
 
 
 def put_clocks(clocks: Clocks) -> None:
+    from didact.engines.trees import grown
     from didact.engines.trees.boosting import objective
-    from didact.engines.trees.growers import grown, rounds_loops
+    from didact.engines.trees.growers import rounds_loops
     from didact.engines.trees.rows import bins, bundles
 
     for function in (bins.learn_bins, bins.bin_codes, bundles.join_columns):

@@ -6,10 +6,11 @@ from histogram_cases import label_channels, unit_channels, value_channels
 
 from didact.engines.trees.growers import histogram as module
 from didact.engines.trees.growers.histogram import Grower
+from didact.engines.trees.growers.histogram_node_loops import FEATURE_FIELDS
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.bundles import MOST_CODES, join_columns, unbundled
-from didact.engines.trees.rows.bundles_loops import add_bundled, number_pairs
+from didact.engines.trees.rows.bundles_loops import number_pairs, unbundle
 from didact.engines.trees.splits.histogram_loops import count_columns
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.criteria.impurity import Gini
@@ -26,7 +27,7 @@ def histograms(codes, bundles, slots, fixed):
     rows = np.arange(0, len(codes), 3, dtype=np.uint32)
     count_columns(bundles.codes, fixed, None, rows, 0, len(bundles.first), bundles.first, hist)
     for f in range(codes.shape[1]):
-        add_bundled(f, f + 1, bundles.parts, bundles.targets, hist)
+        unbundle(f, f + 1, np.zeros(0, FEATURE_FIELDS), bundles.parts, bundles.targets, hist, hist[:0])
     return hist[:slots]
 
 

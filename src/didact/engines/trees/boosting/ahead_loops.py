@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.boosting.booster_loops import Passes, short_step
+from didact.engines.trees.boosting.booster_loops import Passes, shorten_steps
 from didact.engines.trees.growers.histogram_node_loops import NodeTable
 from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, decoded, targets_of
 from didact.engines.trees.splits.histogram_loops import Int
@@ -41,14 +41,6 @@ def bounded_value(node: Int, nodes: NodeTable, how: Reading, inverse: Array, cri
     return min(max(value1(criterion, sums, 0, targets_of(how, nodes.fixed.shape[2])), here.low), here.high)
 
 
-@jit_unmanaged
-def step_of(node: Int, nodes: NodeTable, how: Reading, inverse: Array, criterion: Any, passes: Passes,
-            sums: Array) -> float:  # fmt: skip
-    """What a leaf adds to the predictions of its rows."""
-    value = bounded_value(node, nodes, how, inverse, criterion, sums)
-    return short_step(value, passes.rate) if passes.steep else passes.rate * value
-
-
 @jit_unmanaged(cold=True)
 def hand_over(
     tree: Int, count: Int, waiting: Array, nodes: NodeTable, how: Reading, inverse: Array, criterion: Any,
@@ -59,9 +51,9 @@ def hand_over(
     for k in range(waiting.shape[0]):
         here = at[waiting[k]]
         if here.left >= 0:
-            step = step_of(waiting[k], nodes, how, inverse, criterion, passes, sums)
+            value = bounded_value(waiting[k], nodes, how, inverse, criterion, sums)
             for child in (here.left, here.right):
-                passes.starts[leaf], passes.stops[leaf], passes.values[leaf] = at[child].start, at[child].stop, step
+                passes.starts[leaf], passes.stops[leaf], passes.values[leaf] = at[child].start, at[child].stop, value
                 at[child].start = at[child].stop  # now no other leaf has these rows
                 leaf += 1
             here.start = here.stop
@@ -70,8 +62,13 @@ def hand_over(
         here = at[node]
         if here.left < 0 and here.start < here.stop:
             passes.starts[leaf], passes.stops[leaf] = here.start, here.stop
-            passes.values[leaf] = step_of(node, nodes, how, inverse, criterion, passes, sums)
+            passes.values[leaf] = bounded_value(node, nodes, how, inverse, criterion, sums)
             leaf += 1
+    if passes.steep:
+        shorten_steps(passes.values[:leaf], passes.rate, passes.values[:leaf])
+    else:
+        for k in range(leaf):
+            passes.values[k] *= passes.rate
     for k in range(leaf, passes.starts.shape[0]):
         passes.starts[k] = passes.stops[k] = 0
     for node in range(count):

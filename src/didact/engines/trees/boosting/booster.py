@@ -18,8 +18,8 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN, PASS_ROWS, Passes, add_leaves
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.growers.grown import Grown
-from didact.engines.trees.growers.histogram import Grower, finish, grow_side_by_side
+from didact.engines.trees.growers.histogram import Grower, finish_trees, grow_side_by_side
+from didact.engines.trees.grown import Grown
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
@@ -187,7 +187,7 @@ class Booster:
         ]
         grow_side_by_side(begun)
         earlier = [self._scaled(each, 0) for growth in begun for each in growth.earlier()]
-        grown = zip(some, finish(begun), strict=True)
+        grown = zip(some, finish_trees(begun), strict=True)
         return earlier + parallel_map(lambda each: self._counted(each[0][0], each[1], rows), grown)
 
     def _passes(self, k: int, last: Leaves, every: bool) -> Passes:

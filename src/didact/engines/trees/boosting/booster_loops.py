@@ -23,7 +23,7 @@ from didact.parts.exp_loops import exp1
 
 GIVEN, SQUARED, LOGISTIC = 0, 1, 2  # losses: gradients that others have written; ½(z − y)²; log(1 + eᶻ) − yz
 PASS_ROWS = 8192  # rows whose sums are found together, whatever the threads: they do not change a sum
-NEAR_ROWS = 1024  # rows whose numbers for all classes stay in the cache of a core
+CLASS_ROWS = 1024  # rows whose numbers for all classes stay in the cache of a core
 
 
 TREES = "didact.engines.trees"
@@ -92,8 +92,8 @@ def softmax_gradients(
     """
     for k in range(z.shape[0]):
         sizes[k, 0] = sizes[k, 1] = 0.0
-    for a in range(start, stop, NEAR_ROWS):
-        b = min(a + NEAR_ROWS, stop)
+    for a in range(start, stop, CLASS_ROWS):
+        b = min(a + CLASS_ROWS, stop)
         _softmax_near(y, w, z, g, h, a, b)
         for k in range(z.shape[0]):
             slopes, curvatures = sizes_of(g[k, a:b], h[k, a:b])
@@ -157,17 +157,11 @@ def sizes_of(g: Array, h: Array) -> tuple[float, float]:
 
 
 @jit
-def shorten(values: Array, rate: float, out: Array) -> None:
-    """Steps of a steep loss: see `short_step`."""
+def shorten_steps(values: Array, rate: float, out: Array) -> None:
+    """Newton steps times the learning rate, no longer than log(1 + |v|)."""
     for k in range(values.shape[0]):
-        out[k] = short_step(values[k], rate)
-
-
-@jit
-def short_step(value: float, rate: float) -> float:
-    """A Newton step times the learning rate, no longer than log(1 + |v|)."""
-    size = abs(value)
-    return math.copysign(min(rate * size, math.log1p(size)), value)
+        size = abs(values[k])
+        out[k] = math.copysign(min(rate * size, math.log1p(size)), values[k])
 
 
 @jit_unmanaged
@@ -185,20 +179,15 @@ def _place_of(row: Int, order: Array, start: Int, stop: Int) -> Int:
 @jit
 def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
     """Add the value of its leaf to each of the rows first … stop − 1, so that threads write to rows apart."""
-    for a in range(first, stop, PASS_ROWS):
-        _add_near(starts, stops, values, order, a, min(a + PASS_ROWS, stop), out)
-
-
-@jit
-def _add_near(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
-    """Add the values of some rows that lie in the cache of a core, leaf by leaf."""
-    for k in range(starts.shape[0]):
-        v, end = values[k], stops[k]
-        for r in range(_place_of(first, order, starts[k], end), end):
-            i = order[np.uint64(r)]
-            if np.int64(i) >= stop:
-                break
-            out[np.uint64(i)] += v
+    for a in range(first, stop, PASS_ROWS):  # rows that lie in the cache of a core
+        b = min(a + PASS_ROWS, stop)
+        for k in range(starts.shape[0]):
+            v, end = values[k], stops[k]
+            for r in range(_place_of(a, order, starts[k], end), end):
+                i = order[np.uint64(r)]
+                if np.int64(i) >= b:
+                    break
+                out[np.uint64(i)] += v
 
 
 def warm() -> None:
@@ -208,7 +197,7 @@ def warm() -> None:
     softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1,
                       np.zeros((2, 2)))  # fmt: skip
     sizes_of(x, x)
-    shorten(x, 0.1, x.copy())
+    shorten_steps(x, 0.1, x.copy())
     add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), 0, 1, x.copy())
     # By name, so that the machine code of this file is not keyed on sources that are only used here.
     histogram, bins, fixed_point, limits, criterion = map(import_module, WARMED)

@@ -28,9 +28,9 @@ from didact.engines.trees.boosting.objective import Objective, positive_width
 from didact.engines.trees.boosting.quantile_rows import LAST, Ranked, group_quantiles, keys_of, least_above, numbers_of
 from didact.engines.trees.boosting.spread_rows import LossBlock, first_rows, leaves_of
 from didact.engines.trees.growers.blocks import OpenNodes, grow_in_rounds, grown_side_by_side, own
-from didact.engines.trees.growers.grown import Grown
 from didact.engines.trees.growers.histogram import Grower
 from didact.engines.trees.growers.passes import HISTOGRAM_BYTES, histogram_bytes
+from didact.engines.trees.grown import Grown
 from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.rows.bins import Bins
 from didact.engines.trees.rows.fixed_point import Channels

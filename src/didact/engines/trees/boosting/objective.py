@@ -23,7 +23,7 @@ from didact.engines.trees.boosting.booster_loops import (
     LOGISTIC,
     PASS_ROWS,
     SQUARED,
-    shorten,
+    shorten_steps,
     sizes_of,
     softmax_gradients,
     write_gradients,
@@ -98,7 +98,7 @@ class Objective:
         if not self.loss.steep:
             return rate * values
         out = np.empty(values.shape)
-        shorten(np.ravel(values), rate, out.reshape(-1))
+        shorten_steps(np.ravel(values), rate, out.reshape(-1))
         return out
 
     def start(self, rows: TargetSums | None = None) -> Array:

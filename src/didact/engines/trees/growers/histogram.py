@@ -26,7 +26,6 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.ahead_loops import TreesAhead
 from didact.engines.trees.boosting.booster_loops import Passes, no_passes
-from didact.engines.trees.growers.grown import Grown, bit_words, finished_trees, undo
 from didact.engines.trees.growers.histogram_node_loops import (
     FEATURE_FIELDS,
     NODE_FIELDS,
@@ -37,6 +36,7 @@ from didact.engines.trees.growers.histogram_node_loops import (
 )
 from didact.engines.trees.growers.rounds_loops import grow_together
 from didact.engines.trees.growers.task_loops import SPLIT_FIELDS, STATE_FIELDS, TASK_FIELDS, TreeBuffers
+from didact.engines.trees.grown import Grown, bit_words, finished_trees, undo
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins, turned
 from didact.engines.trees.rows.bundles import join_columns, unbundled
@@ -135,7 +135,7 @@ class Grower:
         """One tree on these rows (ascending; None: all); with `passes`, gradients are computed first."""
         growth = self.begin(channels, seed, rows, passes)
         grow_side_by_side([growth])
-        return finish([growth])[0]
+        return finish_trees([growth])[0]
 
     def begin(
         self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None,
@@ -222,7 +222,7 @@ class Growth(NamedTuple):
         return finished_trees(kept, orders, ahead.units[done], self.channels, grower.bins, grower.criterion)
 
 
-def finish(growths: Sequence[Growth]) -> list[Grown]:
+def finish_trees(growths: Sequence[Growth]) -> list[Grown]:
     """The last trees of growers for the same rows, once all threads have returned."""
     for growth in growths:
         undo(growth.shared.waiting[: int(growth.shared.now["waiting"][0])], growth.nodes, growth.sample.order)

@@ -24,30 +24,20 @@ def preorders(left: Array, right: Array, order: Array, counts: Array) -> int:
 
     A node's number counts all nodes of the trees before; `counts` are those that are reached from each root.
     """
-    done = 0
+    stack, many = np.empty(left.shape[1] + 1, np.int64), 0
     for t in range(left.shape[0]):
-        counts[t] = preorder(left[t], right[t], order[done:])
-        for k in range(done, done + counts[t]):
-            order[k] += t * left.shape[1]
-        done += counts[t]
-    return done
-
-
-@jit
-def preorder(left: Array, right: Array, order: Array) -> int:
-    """The nodes in the order of a walk that goes left first; how many are reached from the root."""
-    stack = np.empty(left.shape[0] + 1, np.int64)
-    depth, count = 1, 0
-    stack[0] = 0
-    while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        order[count] = node
-        count += 1
-        if left[node] >= 0:
-            stack[depth], stack[depth + 1] = right[node], left[node]
-            depth += 2
-    return count
+        before, depth = many, 1
+        stack[0] = 0
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            order[many] = t * left.shape[1] + node
+            many += 1
+            if left[t, node] >= 0:
+                stack[depth], stack[depth + 1] = right[t, node], left[t, node]
+                depth += 2
+        counts[t] = many - before
+    return many
 
 
 @jit

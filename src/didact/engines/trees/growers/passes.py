@@ -11,8 +11,8 @@ import numpy as np
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.trees.growers.blocks import grow_rows
-from didact.engines.trees.growers.grown import Grown
 from didact.engines.trees.growers.histogram import most_leaves
+from didact.engines.trees.grown import Grown
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins
 from didact.engines.trees.rows.fixed_point import Channels, count_shift, value_layout

@@ -48,16 +48,15 @@ from didact.engines.trees.growers.task_loops import (
     PART,
     SEARCH,
     SLOPES,
-    SPREAD,
+    UNBUNDLE,
     TreeBuffers,
     do_task,
     searches,
-    spreads_late,
 )
 from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, write_units
 from didact.engines.trees.splits.histogram_loops import Int, add_totals
 
-LEAST_KEPT = 64  # rows below which histograms are not worth keeping
+LEAST_KEPT = 64  # rows of nodes whose histograms are kept, at least
 TILE_ROWS = 4096  # rows of a task of parting, at least
 SHARE_ROWS = 1024  # rows of a task of counting, at least
 SHARE_CODES = 8192  # codes of a task that counts some bundles, at least
@@ -122,9 +121,12 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
     elif done == ADD:
         now.step = MERGE
         _cut(now, tasks, ZERO, ZERO, width, min(now.threads, width))
-    elif done >= COUNT:  # or merged, or spread
-        if bundled and done != SPREAD and not spreads_late(now.shares, splits[0].node):
-            _plan_spread(features.shape[0], splits, now, tasks)
+    elif done >= COUNT:  # or merged, or unbundled
+        if bundled and done != UNBUNDLE and (now.shares == 0 or splits[0].node < 0):
+            now.step = UNBUNDLE
+            for e in range(now.splits):
+                pieces = min((now.threads + now.splits - 1) // now.splits, features.shape[0])
+                _cut(now, tasks, e, ZERO, features.shape[0], pieces if splits[e].hist >= 0 else 0)
         else:
             _hand_on(features[0].n_bins + 1, nodes, hists, splits, now)
     if now.tasks == 0 and done < COUNT:
@@ -243,19 +245,8 @@ def _plan_counts(
             _cut(now, tasks, e, start, start + rows, min(rows // SHARE_ROWS + 1, 4 * now.threads))
         else:
             now.step = COUNT
-            pieces = min((now.threads + many - 1) // many, width)
-            if bundled:
-                pieces = min(pieces, max(rows * width // SHARE_CODES, 1))
-            _cut(now, tasks, e, ZERO, width, pieces)
-
-
-@jit_unmanaged(cold=True)
-def _plan_spread(width: Int, splits: Array, now: Any, tasks: Array) -> None:
-    """Tasks that add bundled codes to the features of the smaller children."""
-    now.step = SPREAD
-    for e in range(now.splits):
-        if splits[e].hist >= 0:
-            _cut(now, tasks, e, ZERO, width, min((now.threads + now.splits - 1) // now.splits, width))
+            most = min(max(rows * width // SHARE_CODES, 1), width) if bundled else width
+            _cut(now, tasks, e, ZERO, width, min((now.threads + many - 1) // many, most))
 
 
 @jit_unmanaged(cold=True)
@@ -278,30 +269,23 @@ def _hand_on(first: Int, nodes: NodeTable, hists: Array, splits: Array, now: Any
 
 @jit_unmanaged(cold=True)
 def _plan_search(chosen: Array, features: Array, drawn: bool, splits: Array, now: Any, tasks: Array) -> None:
-    """Tasks that search the children's best splits; where features are drawn for a node, one task looks at all."""
+    """Tasks that search the children's best splits, with about as many slots each; one if features are drawn."""
     now.step = SEARCH
     places, slots = chosen.shape[0], np.int64(0)
-    pieces = min((now.threads + now.splits - 1) // now.splits, max(places, 1))
-    for j in range(places if pieces > 1 else 0):
+    pieces = 1 if drawn else min((now.threads + now.splits - 1) // now.splits, max(places, 1))
+    for j in range(places):
         slots += features[chosen[j]].n_bins + 1
     for e in range(now.splits):
         for side in range(2 if drawn else 1):
-            if drawn or pieces == 1:
-                _cut(now, tasks, e, ZERO, places, 1)
-            else:
-                _cut_evenly(chosen, features, slots, now, tasks, e, pieces)
+            start, seen, done = np.int64(0), np.int64(0), np.int64(0)
+            for j in range(places):
+                seen += features[chosen[j]].n_bins + 1
+                if seen * pieces >= slots * (done + 1):
+                    _cut(now, tasks, e, start, j + 1, 1)
+                    start, done = np.int64(j + 1), seen * pieces // slots
+            if places == 0:
+                _cut(now, tasks, e, ZERO, ZERO, 1)
             tasks[now.tasks - 1].left = side if drawn else -1
-
-
-@jit_unmanaged(cold=True)
-def _cut_evenly(chosen: Array, features: Array, slots: Int, now: Any, tasks: Array, of: Int, pieces: Int) -> None:
-    """Add tasks for the features that may be used, at most so many, with about as many slots each."""
-    start, seen, done = np.int64(0), np.int64(0), np.int64(0)
-    for j in range(chosen.shape[0]):
-        seen += features[chosen[j]].n_bins + 1
-        if seen * pieces >= slots * (done + 1):
-            _cut(now, tasks, of, start, j + 1, 1)
-            start, done = np.int64(j + 1), seen * pieces // slots
 
 
 @jit_unmanaged(cold=True)

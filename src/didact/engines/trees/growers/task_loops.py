@@ -33,11 +33,11 @@ from didact.engines.trees.growers.histogram_node_loops import (
     search_node,
 )
 from didact.engines.trees.rows.bundles import Bundles
-from didact.engines.trees.rows.bundles_loops import add_bundled
+from didact.engines.trees.rows.bundles_loops import unbundle
 from didact.engines.trees.rows.fixed_point_loops import ZERO
 from didact.engines.trees.splits.histogram_loops import Int, count_columns, part, set_zero, subtract
 
-BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SPREAD, SEARCH = range(10)  # steps in their order
+BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, UNBUNDLE, SEARCH = range(10)  # steps in their order
 
 STATE_FIELDS = np.dtype([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree",
@@ -108,8 +108,8 @@ def do_task(
                 looked *= rows.shape[0]
             elif step == MERGE:
                 _merge(a, b, bundles, shared.hists, shared.used, now.round, hists[split.hist], parent)
-            elif step == SPREAD or spreads_late(now.shares, split.node):
-                _spread(a, b, space.features, bundles, hists[split.hist], parent)
+            elif step == UNBUNDLE or (now.shares != 0 and split.node >= 0):
+                unbundle(a, b, space.features, bundles.parts, bundles.targets, hists[split.hist], parent)
         for side in range(2 if searches(step, now.whole, split.node) else 0):
             child = split.left if side == 0 else split.right
             if child >= 0 and task.left != 1 - side:
@@ -123,12 +123,6 @@ def do_task(
 def searches(step: Int, whole: Int, node: Int) -> bool:
     """Whether tasks of a step search the children of a node: not the root's, whose sums are not known before."""
     return bool(step == SEARCH or (step >= COUNT and step != ADD and whole != 0 and node >= 0))
-
-
-@jit_unmanaged
-def spreads_late(shares: Int, node: Int) -> bool:
-    """Whether the tasks that search a split's children also spread their bundles: not the root's, as above."""
-    return bool(shares != 0 and node >= 0)
 
 
 @jit_unmanaged(cold=True)
@@ -201,17 +195,6 @@ def _count(
     set_zero(hist[start:stop])
     count_columns(bundles.codes, fixed, labels, rows, a, b, bundles.first, hist)
     if parent.shape[0] > 0 and bundles.n_codes == 0:
-        subtract(parent[start:stop], hist[start:stop])
-
-
-@jit_unmanaged
-def _spread(a: Int, b: Int, features: Array, bundles: Bundles, hist: Array, parent: Array) -> None:
-    """Add bundled codes to the features a … b − 1 of a smaller child; take them from the parent's, if there is one."""
-    add_bundled(a, b, bundles.parts, bundles.targets, hist)
-    if parent.shape[0] > 0:
-        begin: Any = features[a]
-        end: Any = features[b - 1]
-        start, stop = begin.first, end.first + end.n_bins + 1
         subtract(parent[start:stop], hist[start:stop])
 
 

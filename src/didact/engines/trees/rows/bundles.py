@@ -99,7 +99,8 @@ def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bund
             parts[f] = places[-1], len(some[0]), begin
             begin += len(some[0])
     starts = np.append(first[alone], places).astype(np.uint64)
-    return Bundles(packed, starts, parts, np.concatenate([slot for some in targets for slot in some]), n_codes)
+    slots_of = np.concatenate([slots_of for some in targets for slots_of in some])
+    return Bundles(codes=packed, first=starts, parts=parts, targets=slots_of, n_codes=n_codes)
 
 
 def find_bundles(columns: Array, counts: Array) -> list[Bundle]:

@@ -8,11 +8,13 @@ Layout of a histogram, with `slots` rows for the features and the bundled codes 
                 ^ parts[f, 2]                parts[f, 1] of them, from the slot parts[f, 0] on
 """
 
+from typing import Any
+
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.splits.histogram_loops import Int
+from didact.engines.trees.splits.histogram_loops import Int, subtract
 
 
 @jit_unmanaged
@@ -40,18 +42,27 @@ def number_pairs(a: Array, b: Array, most: int, numbers: Array, places: Array, o
 
 
 @jit_unmanaged(cold=True)
-def add_bundled(start: Int, stop: Int, parts: Array, targets: Array, hist: Array) -> None:
-    """Add the sums of bundled codes to the slots of the features start … stop − 1, as far as these are in a bundle."""
+def unbundle(
+    start: Int, stop: Int, features: Array, parts: Array, targets: Array, hist: Array, parent: Array
+) -> None:  # fmt: skip
+    """Add the sums of bundled codes to the slots of the features start … stop − 1, as far as these are in a bundle.
+
+    Then take the slots of these features from the parent's, if there is one.
+    """
     for f in range(start, stop):
-        first, count, begin = parts[f, 0], parts[f, 1], parts[f, 2]
+        slot, count, begin = parts[f, 0], parts[f, 1], parts[f, 2]
         for k in range(count):
-            to, at = np.uint64(targets[begin + k]), np.uint64(first + k)
+            to, at = np.uint64(targets[begin + k]), np.uint64(slot + k)
             for c in range(hist.shape[1]):
                 hist[to, np.uint64(c)] += hist[at, np.uint64(c)]
+    if parent.shape[0] > 0:
+        first: Any = features[start]
+        last: Any = features[stop - 1]
+        a, b = first.first, last.first + last.n_bins + 1
+        subtract(parent[a:b], hist[a:b])
 
 
 def warm() -> None:
     """Compile for the types in use."""
     zero = np.zeros(1, np.uint8)
     number_pairs(zero, zero, 1, np.full(1 << 16, -1, np.int32), np.empty(1, np.uint64), zero)
-    add_bundled(0, 1, np.zeros((1, 3), np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))
