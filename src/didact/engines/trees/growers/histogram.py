@@ -227,7 +227,8 @@ def finish_trees(growths: Sequence[Growth]) -> list[Grown]:
     for growth in growths:
         undo(growth.shared.waiting[: int(growth.shared.now["waiting"][0])], growth.nodes, growth.sample.order)
     grower, channels = growths[0].grower, growths[0].channels
-    nodes = NodeTable(*map(np.stack, zip(*(growth.nodes for growth in growths), strict=True)))
+    tables = zip(*(growth.nodes for growth in growths), strict=True)
+    nodes = NodeTable(*(np.stack(parts) if len(parts) > 1 else parts[0][None] for parts in tables))
     units = np.stack([growth.channels.inverse for growth in growths])
     orders = [growth.sample.order for growth in growths]
     return finished_trees(nodes, orders, units, channels, grower.bins, grower.criterion)
