@@ -9,9 +9,9 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from didact.core import threads
-from didact.core.pool import refuse_abandoned
 from didact.core.progress import FitProgress
 from didact.core.threads import parallel_map
+from didact.core.threads.pool import refuse_abandoned
 from didact.engines.gram.smo import Dual, Search, solve_dual
 from didact.svm import SVC, SVR, LinearSVC, LinearSVR
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.callback._callback_support import callback_management_context
 
-from didact.core.pool import refuse_abandoned
 from didact.core.progress.log import ProgressLog
 from didact.core.threads import parallel_map
+from didact.core.threads.pool import refuse_abandoned
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from didact.core.errors import ParameterError
-from didact.core.pool import Pool, Work
-from didact.core.pool import state as _state
+from didact.core.threads.pool import Pool, Work
+from didact.core.threads.pool import state as _state
 from didact.core.typing import Array
 
 T = TypeVar("T")
