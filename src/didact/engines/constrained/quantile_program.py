@@ -204,7 +204,7 @@ def _step(now: _Point) -> _Point | None:
     db = _solve(G, sum(pass_over(_correct, mu)))
     if not np.isfinite(db).all():
         return None
-    found = pass_over(_direct, np.column_stack([now.b, db]))
+    found = pass_over(_direct, db)
     steps = tuple(SHORT / max(float(f[k]) for f in found) for k in range(2))
     for lengths in (steps, (min(steps), min(steps))):  # equal steps are certain to lower the gap, except for rounding
         new = _moved(now, to, db, *lengths)
@@ -239,9 +239,9 @@ def _correct(now: _Point, to: _Change, Z: Any, k: slice, mu: float) -> Array:
     return times_transposed(Z, v)[0]
 
 
-def _direct(now: _Point, to: _Change, Z: Any, k: slice, both: Array) -> tuple[float, float]:
+def _direct(now: _Point, to: _Change, Z: Any, k: slice, db: Array) -> tuple[float, float]:
     """The step to those targets, and what limits it."""
-    to.fit[k], to.along[k] = (Z @ both).T
+    to.fit[k], to.along[k] = Z @ now.b, Z @ db
     return quantile_loops.corrector(SHORT, to.along[k], *_at(k, now.r, *now.inside, *to[:6]))
 
 
