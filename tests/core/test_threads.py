@@ -115,7 +115,7 @@ def test_threads_wake_others_only_while_items_are_left(monkeypatch):
         while pool.asked:
             before = len(pool.asked)
             came.append(pool.come())
-            for _ in range(1000):  # until it has woken its two
+            for _ in range(1000):  # until it has woken others
                 if len(pool.asked) > before or len(came) > 7:
                     break
                 time.sleep(0.001)

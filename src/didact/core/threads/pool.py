@@ -1,9 +1,9 @@
 """A queue of items that threads work off, and the threads, which wake each other.
 
-Waking a thread takes tens of microseconds, and all threads need the interpreter lock for a moment then: sixteen of them
-together cost half a millisecond. So the caller wakes two and goes to work itself; each that comes wakes two more, if
-work is left then. A round of 200 µs ends with three or four threads, a long one has all of them after four steps: the
-number follows from the work, without an estimate of it.
+Waking a thread takes tens of microseconds, and all threads need the interpreter lock for a moment then: sixteen
+together cost half a millisecond. So the caller wakes three and goes to work; each that comes wakes three more, if
+work is left then. A round of 200 µs ends with a few threads, a long one has fifteen after three steps: the number
+follows from the work, without an estimate of it.
 """
 
 import threading
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-WAKES = 2  # threads that each one wakes
+WAKES = 3  # threads that each one wakes
 
 state = threading.local()
 
