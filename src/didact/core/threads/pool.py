@@ -48,7 +48,8 @@ class Pool:
         """Have one more thread help with this work: one that sleeps, or a new one while there are fewer than `most`."""
         with self.lock:
             if self.asleep:
-                self.asleep.pop().put(work)
+                self.asleep[-1].put(work)
+                self.asleep.pop()  # after it: with Ctrl-C between the two no thread is lost
             elif self.size < most:
                 with suppress(RuntimeError):  # the system gives no more threads: those that are there do the work
                     threading.Thread(target=self._serve, args=(work,), name=f"didact_{self.size}", daemon=True).start()
