@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import didact
 from didact.core import threads
+from didact.core.backend import small_product
 from didact.core.estimator import Estimator
 from didact.core.threads import (
     LONG,
@@ -29,6 +30,7 @@ from didact.core.threads import (
     stable_order,
     thread_count,
 )
+from didact.core.threads.pool import WAKES, Pool
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +73,84 @@ def test_results_are_in_order_and_come_from_several_threads():
     assert threading.current_thread().name in names, "the caller works along"
     assert sum(name.startswith("didact") for name in names) == 3
     assert parallel_map(str, iter([])) == []
+
+
+class SleepyPool(Pool):
+    """A pool whose threads come when the test calls them."""
+
+    def __init__(self):
+        super().__init__(threads._begin_thread)
+        self.asked = []
+
+    def send(self, work, most):
+        self.asked.append(work)
+
+    def come(self):
+        """One of the threads that have been woken comes to help."""
+        thread = threading.Thread(target=self.asked.pop(0).help)
+        thread.start()
+        return thread
+
+
+def test_threads_wake_others_only_while_items_are_left(monkeypatch):
+    """So the number of threads follows from the work: of a short round most are never woken."""
+    pool = SleepyPool()
+    monkeypatch.setattr(threads, "_pool", pool)
+    didact.set_threads(16)
+    for library in threads._blas():
+        threads._Hold.set(library, 16)
+    assert parallel_map(abs, range(100)) == list(range(100))
+    assert len(pool.asked) == WAKES, "the caller has done it all before a thread came"
+    pool.come().join()
+    assert len(pool.asked) == WAKES - 1, "who comes late wakes nobody"
+
+    pool.asked, going, stop, came = [], threading.Event(), threading.Event(), []
+
+    def piece(i):
+        going.set()
+        assert stop.wait(10)
+
+    def helpers():
+        assert going.wait(10)
+        while pool.asked:
+            before = len(pool.asked)
+            came.append(pool.come())
+            for _ in range(1000):  # until it has woken others
+                if len(pool.asked) > before or len(came) > 7:
+                    break
+                time.sleep(0.001)
+        stop.set()
+
+    beside = threading.Thread(target=helpers)
+    beside.start()
+    parallel_map(piece, range(100))
+    beside.join()
+    assert len(came) == 15, "a long round has all threads"
+
+
+def test_no_thread_is_woken_when_all_pieces_are_taken(monkeypatch):
+    pool, calls = SleepyPool(), []
+    monkeypatch.setattr(threads, "_pool", pool)
+    didact.set_threads(4)
+
+    def loop(turn):
+        calls.append(int(turn[0]))
+        turn[0] += turn[1]
+
+    share_pieces(2 * PIECES_AT_ONCE, loop)
+    assert calls == [0, PIECES_AT_ONCE]
+    assert len(pool.asked) == WAKES
+
+
+def test_call_that_finds_all_threads_busy_works_alone():
+    inside, go_on = threading.Barrier(5, timeout=10), threading.Event()
+    busy = threading.Thread(target=lambda: parallel_map(lambda i: (inside.wait(), go_on.wait(10)), range(4)))
+    busy.start()
+    inside.wait()
+    assert parallel_map(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]
+    go_on.set()
+    busy.join(10)
+    assert parallel_map(abs, range(8)) == list(range(8))
 
 
 def test_nested_map_runs_inline_and_does_not_deadlock():
@@ -295,7 +375,7 @@ def test_limits_that_belong_to_a_thread_are_set_in_the_pool(monkeypatch):
 
     library = MKL()
     monkeypatch.setattr(threads, "_blas", lambda: [library])
-    monkeypatch.setattr(threads, "_pool", None)
+    monkeypatch.setattr(threads, "_pool", Pool(threads._begin_thread))
     parallel_map(lambda _: time.sleep(0.01), range(4))
     here = threading.current_thread().name
     assert {n for name, n in calls if name != here} == {1}
@@ -368,6 +448,40 @@ def test_one_piece_is_worked_off_by_the_caller():
     assert seen == [(threading.get_ident(), 0, PIECES_AT_ONCE)]
 
 
+def longest_silence(work):
+    """The longest time for which work kept another thread from running, as a share of its own."""
+    ready, ended = threading.Event(), []
+
+    def go():
+        ready.wait()
+        time.sleep(0.003)
+        begin = time.perf_counter()
+        work()
+        ended.append(time.perf_counter() - begin)
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    ready.set()
+    longest, last = 0.0, time.perf_counter()
+    while not ended:
+        time.sleep(0.0003)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    thread.join()
+    return longest / ended[0]
+
+
+@pytest.mark.parametrize("columns", [None, 3])
+def test_a_product_of_few_numbers_lets_other_threads_work(columns):
+    """NumPy's own operator keeps the interpreter lock all the time where the result has fewer than 500 numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_000_000, 8))
+    v = X[:, 0].copy() if columns is None else X[:, :columns].copy()
+    np.testing.assert_allclose(small_product(X.T, v), X.T @ v)
+    with threads._hold:  # the best of several, as other programs may be at work
+        assert min(longest_silence(lambda: small_product(X.T, v)) for _ in range(10)) < 0.5
+
+
 class Watching(Estimator):
     """An estimator that looks at the limits of BLAS while it is fitted."""
 
@@ -392,5 +506,5 @@ def test_passes_over_few_rows_stay_on_the_calling_thread(name, monkeypatch):
     X, y = rng.normal(size=(90, 4)), np.arange(90) % 3
     model = getattr(didact.linear_model, name)(random_state=0, tol=None, max_iter=3)
     together = model.fit(X, y).coef_
-    monkeypatch.setattr(threads, "_submit", lambda *args: pytest.fail("work was handed to a thread"))
+    monkeypatch.setattr(Pool, "send", lambda *args: pytest.fail("work was handed to a thread"))
     assert np.array_equal(model.fit(X, y).coef_, together)

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from didact.core import threads
 from didact.core.progress import FitProgress
-from didact.core.threads import parallel_map, refuse_abandoned
+from didact.core.threads import parallel_map
+from didact.core.threads.pool import refuse_abandoned
 from didact.engines.gram.smo import Dual, Search, solve_dual
 from didact.svm import SVC, SVR, LinearSVC, LinearSVR
 

@@ -69,6 +69,15 @@ def as_dense(X: Any) -> Any:
     return X.toarray() if is_sparse(X) else X
 
 
+def small_product(A: Any, B: Any) -> Any:
+    """A @ B for sums over many rows that are few numbers.
+
+    NumPy's operator keeps the interpreter lock if the result has fewer than 500, however long it takes: threads that
+    work on other rows would wait for it. `np.dot` lets them go on.
+    """
+    return np.dot(A, B) if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) else A @ B
+
+
 def rows_at(X: Any, index: Array) -> Any:
     """The rows with these numbers of an array, a sparse matrix or a tensor."""
     return X[index.tolist()] if is_tensor(X) else X[index]

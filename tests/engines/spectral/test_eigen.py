@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 
+from didact.core import threads
+from didact.engines.spectral import eigen
 from didact.engines.spectral.eigen import eigenpairs, fixed_signs
 
 
@@ -39,3 +41,29 @@ def test_more_pairs_than_rows_gives_all():
 def test_signs_of_a_column_and_of_its_opposite_agree():
     V = np.random.default_rng(0).normal(size=(6, 3))
     np.testing.assert_array_equal(fixed_signs(V), fixed_signs(-V))
+
+
+def test_products_of_lanczos_are_shared_and_do_not_depend_on_the_number_of_threads(monkeypatch):
+    """BLAS has one thread meanwhile: its own would spin between the products."""
+    A, _ = of_spectrum(1500)
+    rounds, limits = [], []
+
+    def shared(fn, items):
+        rounds.append(len(items))
+        limits.extend(library.num_threads for library in threads._blas())
+        return threads.parallel_map(fn, items)
+
+    monkeypatch.setattr(eigen, "parallel_map", shared)
+    found = []
+    for number in (1, 2, 5):
+        threads.set_threads(number)
+        try:
+            found.append(eigenpairs(A, 3))
+        finally:
+            threads.set_threads(None)
+    assert rounds
+    assert set(rounds) == {-(-1500 // (eigen.LANCZOS_ENTRIES // 1500 + 1))}
+    assert set(limits) == {1}
+    for values, vectors in found[1:]:
+        assert np.array_equal(values, found[0][0])
+        assert np.array_equal(vectors, found[0][1])

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.callback._callback_support import callback_management_context
 
 from didact.core.progress.log import ProgressLog
-from didact.core.threads import parallel_map, refuse_abandoned
+from didact.core.threads import parallel_map
+from didact.core.threads.pool import refuse_abandoned
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, row_weights, to_host, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, row_weights, small_product, to_host, to_numpy
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, in_pieces
 from didact.core.threads import blas_for, parallel_map
@@ -120,7 +120,7 @@ def _clusters_of(block: Block, centers: Array) -> Clusters:
         R = _memberships(labels, X, len(centers))
         R = R if w is None else R * w[:, None]
         cost = distances.sum() if w is None else (w * distances).sum()
-        sums, weights, cost = to_host(R.T @ X, R.sum(axis=0), cost)
+        sums, weights, cost = to_host(small_product(R.T, X), R.sum(axis=0), cost)
         return Clusters(sums, weights, float(cost))
     import scipy.sparse as sp
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse, to_numpy
+from didact.core.backend import is_sparse, small_product, to_numpy
 from didact.core.rows import Block
 from didact.core.typing import Array
 from didact.engines.smooth.newton import newton_direction
@@ -102,7 +102,7 @@ def expectation(block: Block, theta: Mixture, frame: Frame) -> Sums:
     each = top[:, 0] + np.log(np.exp(joint - top).sum(axis=1))
     R, G = w[:, None] * np.exp(joint - each[:, None]), np.exp(gates)
     experts = _linear_sums(Z, t, R) if theta.experts.ndim == 2 else _softmax_sums(Z, t, R, theta.experts)
-    return Sums((float(w @ each), (R - w[:, None] * G).T @ Z, curvature(Z, G, w), *experts))
+    return Sums((float(w @ each), small_product((R - w[:, None] * G).T, Z), curvature(Z, G, w), *experts))
 
 
 def curvature(Z: Array, P: Array, w: Array) -> Array:
@@ -111,22 +111,22 @@ def curvature(Z: Array, P: Array, w: Array) -> Array:
     H = np.empty((K, q, K, q))
     for k in range(K):
         for m in range(k + 1):
-            H[k, :, m, :] = Z.T @ ((w * P[:, k] * ((k == m) - P[:, m]))[:, None] * Z)
+            H[k, :, m, :] = small_product(Z.T, (w * P[:, k] * ((k == m) - P[:, m]))[:, None] * Z)
             H[m, :, k, :] = H[k, :, m, :].T
     return H.reshape(K * q, K * q)
 
 
 def _linear_sums(Z: Array, t: Array, R: Array) -> tuple[Array, ...]:
     """Σ r zzᵀ (M, q, q), Σ r z t (M, q), Σ r t² (M,) and Σ r (M,)."""
-    grams = np.stack([Z.T @ (r[:, None] * Z) for r in R.T])
-    return grams, R.T @ (Z * t[:, None]), R.T @ (t * t), R.sum(axis=0)
+    grams = np.stack([small_product(Z.T, r[:, None] * Z) for r in R.T])
+    return grams, small_product(R.T, Z * t[:, None]), small_product(R.T, t * t), R.sum(axis=0)
 
 
 def _softmax_sums(Z: Array, t: Array, R: Array, experts: Array) -> tuple[Array, ...]:
     """Scores (M, K, q) and curvatures (M, Kq, Kq) of the experts' weighted log-likelihoods."""
     truth = np.eye(experts.shape[1])[t]
     P = [np.exp(log_softmax(Z @ expert.T)) for expert in experts]
-    scores = np.stack([(r[:, None] * (truth - p)).T @ Z for p, r in zip(P, R.T, strict=True)])
+    scores = np.stack([small_product((r[:, None] * (truth - p)).T, Z) for p, r in zip(P, R.T, strict=True)])
     return scores, np.stack([curvature(Z, p, r) for p, r in zip(P, R.T, strict=True)])
 
 

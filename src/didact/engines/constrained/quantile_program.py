@@ -23,6 +23,7 @@ from scipy import linalg
 from didact.core.rows import Rows
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
+from didact.engines.constrained import quantile_loops
 from didact.engines.constrained.quantile_table import Table, times_transposed
 from didact.engines.constrained.tuning import STEP_ROWS
 from didact.engines.loop.iterate import Report, iterate
@@ -62,6 +63,11 @@ class _Point(NamedTuple):
     def value(self) -> float:
         """The mean loss with its penalty."""
         return self.table.target_unit * self.loss
+
+    @property
+    def inside(self) -> tuple[Array, ...]:
+        """What says how far the point is from the boundary."""
+        return self.p, self.q, self.d, self.u, self.l
 
     @property
     def activity(self) -> Array:
@@ -184,7 +190,7 @@ def _step(now: _Point) -> _Point | None:
     to = _Change(*np.empty((len(_Change._fields), len(now.y))))
 
     def pass_over(fn: Any, *more: Any) -> list[Any]:
-        return now.table.each(lambda Z, k: fn(_at(now, k), _at(to, k), Z, *more), now.penalised)
+        return now.table.each(lambda Z, k: fn(now, to, Z, k, *more), now.penalised)
 
     c, G = _sums(pass_over(_weigh))
     db = _solve(G, c)
@@ -198,7 +204,7 @@ def _step(now: _Point) -> _Point | None:
     db = _solve(G, sum(pass_over(_correct, mu)))
     if not np.isfinite(db).all():
         return None
-    found = pass_over(_direct, np.column_stack([now.b, db]))
+    found = pass_over(_direct, db)
     steps = tuple(SHORT / max(float(f[k]) for f in found) for k in range(2))
     for lengths in (steps, (min(steps), min(steps))):  # equal steps are certain to lower the gap, except for rounding
         new = _moved(now, to, db, *lengths)
@@ -207,61 +213,49 @@ def _step(now: _Point) -> _Point | None:
     return None
 
 
-def _at(values: Any, rows: slice) -> Any:
-    """The rows of all vectors of a point or change that have an entry for each row."""
-    if isinstance(values, _Change):
-        return _Change(*(v[rows] for v in values))
-    return values._replace(**{name: getattr(values, name)[rows] for name in "rpqdul"})
+def _at(rows: slice, *vectors: Array) -> list[Any]:
+    """Some rows of vectors that have an entry for each."""
+    return [v[rows] for v in vectors]
 
 
-def _weigh(now: _Point, to: _Change, Z: Any) -> Any:
+def _weigh(now: _Point, to: _Change, Z: Any, k: slice) -> Any:
     """Zᵀ(hr + d) and ZᵀhZ."""
-    to.h[:] = now.activity
-    return times_transposed(Z, to.h * now.r + now.d, to.h)
+    h, v = to.h[k], np.empty(k.stop - k.start)
+    quantile_loops.weights(h, v, *_at(k, now.r, *now.inside))
+    return times_transposed(Z, v, h)
 
 
-def _predict(now: _Point, to: _Change, Z: Any, db: Array) -> Any:
+def _predict(now: _Point, to: _Change, Z: Any, k: slice, db: Array) -> Any:
     """Newton's step: what limits it, and the sums of which the gap after steps of any lengths a and e is made."""
-    s, t = now.u - now.d, now.l + now.d
-    dd = np.multiply(to.h, now.r - Z @ db, out=to.dd)
-    dp = np.subtract(now.p / s * dd, now.p, out=to.dp)
-    dq = np.subtract(-now.q / t * dd, now.q, out=to.dq)
-    sums = [now.p @ s + now.q @ t, dp @ s + dq @ t, (now.q - now.p) @ dd, (dq - dp) @ dd]
-    return _limit((now.p, dp), (now.q, dq)), _limit((s, -dd), (t, dd)), np.array(sums)
+    vectors = _at(k, now.r, *now.inside, to.h, to.dp, to.dq, to.dd)
+    primal, dual, *sums = quantile_loops.predictor(SHORT, Z @ db, *vectors)
+    return primal, dual, np.array(sums)
 
 
-def _correct(now: _Point, to: _Change, Z: Any, mu: float) -> Array:
+def _correct(now: _Point, to: _Change, Z: Any, k: slice, mu: float) -> Array:
     """The targets with second-order terms, and Zᵀ(hg + d)."""
-    np.divide(mu + to.dp * to.dd, now.u - now.d, out=to.above)
-    np.divide(mu - to.dq * to.dd, now.l + now.d, out=to.below)
-    return times_transposed(Z, to.h * (now.r - to.above + to.below) + now.d)[0]
+    v = np.empty(k.stop - k.start)
+    quantile_loops.targets(mu, v, *_at(k, now.r, now.d, now.u, now.l, *to[:6]))
+    return times_transposed(Z, v)[0]
 
 
-def _direct(now: _Point, to: _Change, Z: Any, both: Array) -> tuple[float, float]:
+def _direct(now: _Point, to: _Change, Z: Any, k: slice, db: Array) -> tuple[float, float]:
     """The step to those targets, and what limits it."""
-    s, t = now.u - now.d, now.l + now.d
-    to.fit[:], to.along[:] = (Z @ both).T
-    dd = np.multiply(to.h, now.r - to.above + to.below - to.along, out=to.dd)
-    dp = np.add(to.above - now.p, now.p / s * dd, out=to.dp)
-    dq = np.subtract(to.below - now.q, now.q / t * dd, out=to.dq)
-    return _limit((now.p, dp), (now.q, dq)), _limit((s, -dd), (t, dd))
+    to.fit[k], to.along[k] = Z @ now.b, Z @ db
+    return quantile_loops.corrector(SHORT, to.along[k], *_at(k, now.r, *now.inside, *to[:6]))
 
 
 def _moved(now: _Point, to: _Change, db: Array, a: float, e: float) -> _Point:
     """The point after steps of lengths a and e."""
     r, p, q, d = np.empty((4, len(now.y)))
-    new = now._replace(b=now.b + a * db, r=r, p=p, q=q, d=d)
 
     def move(begin: int, end: int) -> tuple[float, float]:
-        k = slice(begin, end)
-        r[k] = now.y[k] - (to.fit[k] + a * to.along[k])
-        p[k], q[k], d[k] = now.p[k] + a * to.dp[k], now.q[k] + a * to.dq[k], now.d[k] + e * to.dd[k]
-        here = _measured(_at(new, k))
-        return here.gap, here.loss
+        vectors = now.y, *now.inside, to.fit, to.along, to.dp, to.dq, to.dd, r, p, q, d
+        return quantile_loops.take_step(a, e, *_at(slice(begin, end), *vectors))
 
     edges = np.linspace(0, len(now.y), len(now.y) // STEP_ROWS + 2).astype(int).tolist()
     gap, loss = _sums(parallel_map(lambda edge: move(*edge), list(pairwise(edges))))
-    return new._replace(gap=gap, loss=loss)
+    return now._replace(b=now.b + a * db, r=r, p=p, q=q, d=d, gap=gap, loss=loss)
 
 
 def _solve(G: Array, c: Array) -> Array:
@@ -276,11 +270,6 @@ def _solve(G: Array, c: Array) -> Array:
     x = linalg.cho_solve((factor, True), c / scale, check_finite=False)
     x += linalg.cho_solve((factor, True), c / scale - scaled @ x, check_finite=False)
     return x / scale
-
-
-def _limit(*pairs: tuple[Array, Array]) -> float:
-    """One over the longest step, at most 1/SHORT, that keeps all numbers positive."""
-    return max(float(np.fmax.reduce(-dx / x, initial=SHORT)) for x, dx in pairs)
 
 
 def _vertex(end: _Point) -> _Point | None:

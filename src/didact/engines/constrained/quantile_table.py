@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.backend import is_sparse, row_weights, to_numpy
+from didact.core.backend import is_sparse, row_weights, small_product, to_numpy
 from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import Block, Rows
 from didact.core.threads import parallel_map
@@ -82,7 +82,7 @@ class Table(NamedTuple):
                 stops.append(stops[-1] + len(y))
                 found.append(fn(Z, slice(*stops[-2:])))
         if len(penalised):
-            found.append(fn(Units(penalised, self.width), slice(stops[-1], None)))
+            found.append(fn(Units(penalised, self.width), slice(stops[-1], stops[-1] + len(penalised))))
         return found
 
     def chosen(self, index: Array) -> Array:
@@ -122,7 +122,7 @@ def times_transposed(Z: Any, v: Array, h: Array | None = None) -> tuple[Array, A
     """Zᵀv, and Zᵀdiag(h)Z if h is given."""
     if isinstance(Z, Units):
         return Z.transposed(v), None if h is None else np.diag(Z.transposed(h))
-    return Z.T @ v, None if h is None else gram(Z, h)
+    return small_product(Z.T, v), None if h is None else gram(Z, h)
 
 
 class _Kept(NamedTuple):
@@ -168,4 +168,4 @@ def _weighted_sums(block: Block, units: Array) -> Sums:
     """Σw, Σwx in these units, and the number of sparse blocks."""
     X, w = block.X, block.weight
     each = row_weights(w, X.shape[0])
-    return Sums((float(each.sum()), np.asarray(each @ _divided(X, units)), int(is_sparse(X))))
+    return Sums((float(each.sum()), np.asarray(small_product(each, _divided(X, units))), int(is_sparse(X))))

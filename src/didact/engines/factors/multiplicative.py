@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, to_host
+from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, small_product, to_host
 from didact.core.rows import Block, Rows
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
@@ -110,12 +110,12 @@ def updates(X: Any, w: Any, W: Any, H: Any, beta: float) -> Updates:
     """The statistic of a block for H, given W."""
     V = W if w is None else W * w[:, None]
     R = X if beta == 2 else ratios(X, W, H, beta)
-    above = (R.T @ V).T if is_sparse(X) else V.T @ R
+    above = (R.T @ V).T if is_sparse(X) else small_product(V.T, R)
     if beta == 2:
-        return Updates(above, V.T @ W)
+        return Updates(above, small_product(V.T, W))
     if beta == 1:
         return Updates(above, V.sum(axis=0)[:, None] + 0.0 * H)
-    return Updates(above, sum(V[a:b].T @ powers(W, H, beta, a, b) for a, b in product_ranges(W, H)))
+    return Updates(above, sum(small_product(V[a:b].T, powers(W, H, beta, a, b)) for a, b in product_ranges(W, H)))
 
 
 def updated_columns(H: Any, found: Updates, beta: float, l1: float, l2: float) -> Any:

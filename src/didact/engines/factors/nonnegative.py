@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host
+from didact.core.backend import is_sparse, is_tensor, like, namespace, small_product, to_host
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.factors.nonnegative_loops import DenseSteps, solve_rows, sparse_products, sparse_rooms, sparse_step
@@ -145,7 +145,7 @@ def _tensor_steps(X: Any, w: Any, W: Any, H: Any, penalties: Penalties, squares:
     def step(order: Array, other: Array) -> tuple[float, float]:
         slopes = coordinate_sweep(X @ H.T - penalties.l1_w, with_diagonal(H @ H.T, penalties.l2_w), W, order)
         weighed = W * weight
-        cross, gram = weighed.T @ X, weighed.T @ W
+        cross, gram = small_product(weighed.T, X), small_product(weighed.T, W)
         more = coordinate_sweep(cross.T - penalties.l1_h, with_diagonal(gram, penalties.l2_h), H.T, other)
         fit, total, size, slopes, more = (
             float(part)
@@ -215,8 +215,8 @@ def passed(block: Block, H: Array, penalties: Penalties, tol: float, max_iter: i
     weighed = W if w is None else W * w[:, None]
     squares = X.power(2).sum(axis=1) if is_sparse(X) else (X * X).sum(axis=1)
     squares, total = squares.sum() if w is None else (squares * w).sum(), weighed.sum()
-    products = (X.T @ weighed).T if is_sparse(X) else weighed.T @ X
-    products, gram, squares, total = to_host(products, weighed.T @ W, squares, total)
+    products = (X.T @ weighed).T if is_sparse(X) else small_product(weighed.T, X)
+    products, gram, squares, total = to_host(products, small_product(weighed.T, W), squares, total)
     rows = penalties.l1_w * float(total) + 0.5 * penalties.l2_w * float(np.trace(gram))
     return Passed(products, gram, 0.5 * float(squares) + rows)
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import like, namespace, to_host, to_numpy
+from didact.core.backend import like, namespace, small_product, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass
@@ -87,7 +87,7 @@ def array_sums(block: Block, W: Array, contrast: Contrast) -> SourceSums:
     else:
         g, each, value = _function_of(contrast, y)
         slope, value = weight @ each, 0.0 if value is None else float((weight[:, None] * value).sum())
-    products, slope, total = to_host((g * weight[:, None]).T @ X, slope, weight.sum())
+    products, slope, total = to_host(small_product((g * weight[:, None]).T, X), slope, weight.sum())
     return SourceSums(products, slope, float(value), float(total))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, local, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, local, small_product, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.threads import parallel_map, parallel_rows
 from didact.core.typing import Array
@@ -56,7 +56,7 @@ def squared(A: Any, turned: Any) -> Any:
         found = turned @ (A if is_tensor(A) else A.astype(np.float64))
         return found.toarray() if is_sparse(A) else found
     parts = row_parts(A, len(A) // max(A.shape[1], 1) + 1)
-    return sum(parallel_map(lambda part: (B := A[part].astype(np.float64, copy=False)).T @ B, parts))
+    return sum(parallel_map(lambda part: small_product((B := A[part].astype(np.float64, copy=False)).T, B), parts))
 
 
 def product(A: Any, Q: Any) -> Any:

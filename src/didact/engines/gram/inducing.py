@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
+from didact.core.backend import as_dense, is_tensor, like, namespace, small_product, to_numpy
 from didact.core.rows import Block, Rows
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.process import log_determinant, lower_factor, profile, whitened
@@ -71,9 +71,9 @@ def sums_of(block: Block, read: Read, kernel: Kernel, Z: Array, whiten: Array) -
         W /= v**0.5
         over = targets / v[:, None] ** 0.5
         found = (
-            to_numpy(W @ W.T),
-            to_numpy(W @ over),
-            to_numpy(over.T @ over),
+            to_numpy(small_product(W, W.T)),
+            to_numpy(small_product(W, over)),
+            to_numpy(small_product(over.T, over)),
             float(namespace(v).log(v).sum()),
             float((smooth / v).sum()),
             float(X.shape[0]),

@@ -32,7 +32,8 @@ from scipy import linalg
 
 from didact.core.backend import rows_at, to_numpy
 from didact.core.jit.atomics import new_board
-from didact.core.threads import blas_for, parallel_map, refuse_abandoned, thread_count
+from didact.core.threads import blas_for, parallel_map, thread_count
+from didact.core.threads.pool import refuse_abandoned
 from didact.core.typing import AnyArray, Array
 from didact.engines.constrained.low_rank_program import interior_point
 from didact.engines.constrained.violation_loops import Variables

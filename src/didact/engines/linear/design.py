@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_sparse
+from didact.core.backend import is_sparse, small_product
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
@@ -72,7 +72,7 @@ class Design:
         w = self.w if weight is None else weight if self.w is None else self.w * weight
         block = self.columns(chosen)
         if not is_sparse(block):
-            return np.asarray(block.T @ (block if w is None else w[:, None] * block))
+            return np.asarray(small_product(block.T, block if w is None else w[:, None] * block))
         m = self.mean[chosen]
         ones = np.ones(self.shape[0]) if w is None else w
         weighted = block.multiply(ones[:, None]).tocsc()
@@ -94,10 +94,10 @@ def _column_sums(block: Block, squares: bool) -> Sums:
     """Σ w x, and Σ w x² if asked, per column."""
     X, w = block.X, block.weight
     if not squares:
-        return Sums((w @ X, np.zeros(0)))
+        return Sums((small_product(w, X), np.zeros(0)))
     if is_sparse(X):
         return Sums(sparse_column_sums(X, w))
-    return Sums((w @ X, np.einsum("ij,ij,i->j", X, X, w)))
+    return Sums((small_product(w, X), np.einsum("ij,ij,i->j", X, X, w)))
 
 
 def _transposed_product(X: Any, r: Array) -> Array:
@@ -107,10 +107,10 @@ def _transposed_product(X: Any, r: Array) -> Array:
         (out,) = MemoryRows(X, r).reduce(_block_product).parts
         return np.asarray(out)
     edges = np.linspace(0, p, COLUMN_RANGES + 1).astype(int)
-    parts = parallel_map(lambda k: X[:, edges[k] : edges[k + 1]].T @ r, range(COLUMN_RANGES))
+    parts = parallel_map(lambda k: small_product(X[:, edges[k] : edges[k + 1]].T, r), range(COLUMN_RANGES))
     return np.concatenate(parts)
 
 
 def _block_product(block: Block) -> Sums:
     """Xᵀ r of a block of rows whose y is r."""
-    return Sums((np.asarray(block.X.T @ block.y, np.float64),))
+    return Sums((np.asarray(small_product(block.X.T, block.y), np.float64),))

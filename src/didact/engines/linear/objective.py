@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, like, namespace, to_host
+from didact.core.backend import is_sparse, like, namespace, small_product, to_host
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass
 from didact.core.typing import Array
@@ -183,7 +183,7 @@ def _slopes(X: Any, w: Any, value: Any, R: Any, outputs: int) -> tuple[Any, Arra
     R = R[:, :outputs] if R.ndim == 2 else R[:, None]
     if w is not None:
         value, R = w * value, w[:, None] * R
-    total, slopes, constants = to_host(_sum(value), X.T @ R, _sum(R, axis=0))
+    total, slopes, constants = to_host(_sum(value), small_product(X.T, R), _sum(R, axis=0))
     return total, np.column_stack([slopes.T, constants])
 
 
@@ -221,9 +221,9 @@ def _block_curvature(block: Block, loss: Any, table: Array, reference: bool) -> 
 
 def bordered(X: Any, h: Any, signed: bool = False) -> Array:
     """[X 1]ᵀ diag(h) [X 1] of a block; h may be negative if that is said."""
-    G = X.T @ (h[:, None] * X) if signed and not is_sparse(X) else gram(X, h)
+    G = small_product(X.T, h[:, None] * X) if signed and not is_sparse(X) else gram(X, h)
     H = np.empty((len(G) + 1, len(G) + 1))
-    H[:-1, :-1], H[-1, :-1], H[-1, -1] = to_host(G, X.T @ h, _sum(h))
+    H[:-1, :-1], H[-1, :-1], H[-1, -1] = to_host(G, small_product(X.T, h), _sum(h))
     H[:-1, -1] = H[-1, :-1]
     return H
 

@@ -18,7 +18,14 @@ import numpy as np
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.neighbors import products_loops
-from didact.engines.neighbors.tuning import CANDIDATES, PRODUCT_ENTRIES, PRODUCT_QUERIES, PRODUCT_ROWS, PRODUCT_WORK
+from didact.engines.neighbors.tuning import (
+    BLOCKS_AT_ONCE,
+    CANDIDATES,
+    PRODUCT_ENTRIES,
+    PRODUCT_QUERIES,
+    PRODUCT_ROWS,
+    PRODUCT_WORK,
+)
 
 FAR_QUERY = 1e15  # queries farther away than this many times the size of the rows are left to float64
 
@@ -83,10 +90,13 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
     queries = np.where(count[:, None] < 0, 0.0, queries).astype(ready.rows.dtype)
     room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
-    buffer = np.empty(m * PRODUCT_ROWS, ready.rows.dtype)
-    margins = _margin(p, length, ready.size[:, None], ready.rows.dtype)  # of all at once: threads meet less often
-    for t, a in enumerate(range(0, n, PRODUCT_ROWS)):
-        b = min(a + PRODUCT_ROWS, n)
+    # Threads meet at the interpreter lock in every turn: there are few, and what they need is made for all at once.
+    step = BLOCKS_AT_ONCE * PRODUCT_ROWS
+    sizes = np.maximum.reduceat(ready.size, range(0, len(ready.size), BLOCKS_AT_ONCE))
+    margins = _margin(p, length, sizes[:, None], ready.rows.dtype)
+    buffer = np.empty(m * step, ready.rows.dtype)
+    for t, a in enumerate(range(0, n, step)):
+        b = min(a + step, n)
         P = np.matmul(queries, ready.rows[a:b].T, out=buffer[: m * (b - a)].reshape(m, b - a))
         products_loops.collect(P, ready.half[a:b], a, margins[t], skip, *lists)
     products_loops.refine_candidates(Q, X, *lists, best, found)

@@ -14,6 +14,7 @@ VISITED_SHARE = 0.2  # share of leaves up to which a tree pays: a row costs 3 to
 # products
 PRODUCT_QUERIES = 512  # in a block of products: by 384 rows 0.75 MB in float32, which fits the second-level cache
 PRODUCT_ROWS = 384
+BLOCKS_AT_ONCE = 2  # of products: as fast on one thread from 1 to 4, and threads meet at the lock half as often
 PRODUCT_WORK = 4e9  # operations in one piece: 0.1 s
 PRODUCT_ENTRIES = 1 << 22  # capacity for candidates of all queries of a piece
 CANDIDATES = 512  # capacity for candidates of a query, at least

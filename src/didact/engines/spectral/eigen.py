@@ -2,12 +2,14 @@ r"""A few eigenpairs of a symmetric matrix, :math:`Av = \lambda v`: dense, spars
 
 1. A dense matrix that is small, or of which many pairs are wanted, is tridiagonalised and only the wanted pairs are
    formed: 4/3 n³ multiply-adds.
-2. Otherwise Lanczos iterations: some k products with A each. The smallest pairs of a sparse matrix, which is positive
-   semidefinite, are the largest of the inverse of A + ε, by one sparse factorisation without pivots.
+2. Otherwise Lanczos iterations: some k products with A each, of a dense matrix by pieces on the library's threads. The
+   smallest pairs of a sparse matrix, which is positive semidefinite, are the largest of the inverse of A + ε, by one
+   sparse factorisation without pivots.
 
 Lehoucq, Sorensen, Yang (1998), ARPACK Users' Guide, doi:10.1137/1.9780898719628.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,9 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from didact.core.backend import is_sparse, is_tensor, namespace
+from didact.core.threads import one_blas_thread, parallel_map
 from didact.core.typing import Array
-from didact.engines.spectral.tuning import DENSE_ROWS, DENSE_SHARE
+from didact.engines.spectral.tuning import DENSE_ROWS, DENSE_SHARE, LANCZOS_ENTRIES
 
 SHIFT = 1e-5  # of the largest entry: beside a singular matrix, so that its factors exist
 
@@ -69,7 +72,8 @@ def by_lanczos(
     how: dict[str, Any] = {"v0": np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0]), "tol": tol}
     how["maxiter"] = max_iter
     if largest or not is_sparse(A):
-        values, vectors = eigsh(A, k, which="LA" if largest else "SA", **how)
+        with one_blas_thread:  # between products BLAS's threads would spin, and Lanczos' own vectors are short
+            values, vectors = eigsh(_in_pieces(A), k, which="LA" if largest else "SA", **how)
     else:
         beside = shift * (float(abs(A).max()) or 1.0)
         symmetric = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
@@ -78,6 +82,18 @@ def by_lanczos(
         values, vectors = eigsh(A, k, sigma=-beside, which="LM", OPinv=solve, **how)
     order = np.argsort(values)
     return values[order], vectors[:, order]
+
+
+def _in_pieces(A: Any) -> Any:
+    """An operator for products with a dense matrix on the library's threads; anything else as it is."""
+    if not isinstance(A, np.ndarray):
+        return A
+    edges = list(pairwise([*range(0, len(A), LANCZOS_ENTRIES // A.shape[1] + 1), len(A)]))
+
+    def times(v: Array) -> Array:
+        return np.concatenate(parallel_map(lambda edge: np.dot(A[slice(*edge)], v), edges))
+
+    return LinearOperator(A.shape, times, dtype=A.dtype)
 
 
 def fixed_signs(vectors: Any) -> Any:

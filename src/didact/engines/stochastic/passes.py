@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, to_host, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, small_product, to_host, to_numpy
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
@@ -221,7 +221,7 @@ def array_gradients(block: Block, loss: Any, table: Array, positives: Array, low
     xp = namespace(X)
     if w is not None:
         value, R = w[:, None] * value, w[:, None] * R
-    value, slope, slope0 = to_host(xp.sum(value, axis=0), X.T @ R, xp.sum(R, axis=0))
+    value, slope, slope0 = to_host(xp.sum(value, axis=0), small_product(X.T, R), xp.sum(R, axis=0))
     return Sums((value, np.column_stack([slope.T, slope0])))
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
+from didact.core.backend import is_sparse, is_tensor, namespace, small_product, to_host, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block
 from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES
@@ -222,7 +222,7 @@ def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
     H = R if w is None else R * w[:, None]
     weight, all_rows = H.sum(axis=0), _matrices(X, None, H.sum(axis=1), "full")
     D = X - all_rows.mean
-    d = (H.T @ D) / np.maximum(weight, NO_RESPONSIBILITY)[:, None]
+    d = small_product(H.T, D) / np.maximum(weight, NO_RESPONSIBILITY)[:, None]
     between = (weight[:, None] * d).T @ d
     within = all_rows.scatter - between
     if not (np.diag(between) <= SAFE_OFFSET * np.diag(within[0])).all() or np.isnan(d).any():
@@ -253,9 +253,9 @@ def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: b
         D, mean[first:last] = centred_rows(X[order[some]], v, inner)
         D = D if v is None else np.sqrt(v)[:, None] * D
         if tied:
-            scatter[0] += D.T @ D
+            scatter[0] += small_product(D.T, D)
         else:
-            scatter[first:last] = [D[a:b].T @ D[a:b] for a, b in pairwise(inner)]
+            scatter[first:last] = [small_product(D[a:b].T, D[a:b]) for a, b in pairwise(inner)]
         first = last
     return mean, scatter
 
@@ -318,17 +318,17 @@ def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
     X = xp.astype(X, xp.float64) if is_tensor(X) else np.asarray(X, np.float64)
     labels, H, v = _shares(X, R, w)
     weight = xp.sum(H, axis=0)
-    centre = (v @ X) / xp.clip(xp.sum(v), NO_RESPONSIBILITY, None)
+    centre = small_product(v, X) / xp.clip(xp.sum(v), NO_RESPONSIBILITY, None)
     if bool(xp.any(xp.isnan(centre))):
         there = xp.astype(~xp.isnan(X), xp.float64)
         X = xp.where(there > 0, X, 0.0)
-        centre = (v @ X) / xp.clip(v @ there, NO_RESPONSIBILITY, None)
-        D, present = (X - centre) * there, H.T @ there
+        centre = small_product(v, X) / xp.clip(v @ there, NO_RESPONSIBILITY, None)
+        D, present = (X - centre) * there, small_product(H.T, there)
     else:
         D, present = X - centre, weight[:, None]
-    first = H.T @ D
+    first = small_product(H.T, D)
     D *= D  # in place: allocating memory costs more than the product
-    second = H.T @ D
+    second = small_product(H.T, D)
     shift = first / xp.clip(present, NO_RESPONSIBILITY, None)
     scatter = xp.clip(second - present * shift * shift, 0.0, None)
     scatter = xp.sum(scatter, axis=1, keepdims=True) if shape == "spherical" else scatter

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import to_numpy
+from didact.core.backend import small_product, to_numpy
 from didact.core.typing import Array
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import Components, complete
@@ -120,7 +120,7 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
         squares = np.einsum("ij,ij->i", D @ P, D)
         value += float(share @ gaussian_log_density(squares, gained + theta.log_det[g], (~missing).sum(axis=1)))
         np.add.at(first, code[mine], share[:, None] * D)
-        second[g] = (share[:, None] * D).T @ D + spread_of_gaps(groups, inverses, share, p)
+        second[g] = small_product((share[:, None] * D).T, D) + spread_of_gaps(groups, inverses, share, p)
     weight = np.bincount(code, v, K)
     shift = first / np.where(weight > 0, weight, 1.0)[:, None]
     tied = len(theta.precision) < K

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, namespace, to_host, to_numpy
+from didact.core.backend import is_sparse, namespace, small_product, to_host, to_numpy
 from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
@@ -71,10 +71,10 @@ def moments(block: Block) -> Moments:
         zero = np.zeros
         p, k = X.shape[1], Y.shape[1]
         return Moments(rows=n, weight=0.0, mean_x=zero(p), mean_y=zero(k), xx=zero((p, p)), xy=zero((p, k)), yy=zero(k))
-    mean_x, (mean_y, Yc) = (ones @ X) / weight, _centred(Y, ones, weight)
+    mean_x, (mean_y, Yc) = small_product(ones, X) / weight, _centred(Y, ones, weight)
     WY = Yc if w is None else Yc * ones[:, None]
     raw = gram(X, None if w is None else ones)
-    xy = X.T @ WY  # WY sums to zero, so X needs no centring here
+    xy = small_product(X.T, WY)  # WY sums to zero, so X needs no centring here
     yy = xp.sum(WY * Yc, axis=0)
     mean_x, mean_y, raw, xy, yy = to_host(mean_x, mean_y, raw, xy, yy)
     # Centring after the sum needs no copy of X, which may be sparse; only columns where it cancels are done again.
@@ -113,10 +113,10 @@ def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x:
     mean, D = _centred(D, ones, weight)
     WD = D * ones[:, None]
     mean_x[far] = to_numpy(mean)
-    xx[far] = to_numpy(WD.T @ X)
+    xx[far] = to_numpy(small_product(WD.T, X))
     xx[:, far] = xx[far].T
-    xx[np.ix_(far, far)] = to_numpy(WD.T @ D)
-    xy[far] = to_numpy(D.T @ WY)
+    xx[np.ix_(far, far)] = to_numpy(small_product(WD.T, D))
+    xy[far] = to_numpy(small_product(D.T, WY))
     # A column that varies by less than the rounding of its values is constant: no solver may divide by that noise.
     rounding = float(namespace(X).finfo(D.dtype).eps) * np.abs(mean_x[far])
     constant = far[np.diag(xx)[far] <= weight * rounding**2]
@@ -125,9 +125,9 @@ def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x:
 
 def _centred(A: Any, ones: Any, weight: float) -> tuple[Any, Any]:
     """The weighted means of the columns, and A minus them; a second step removes the rounding error of the first."""
-    mean = (ones @ A) / weight
+    mean = small_product(ones, A) / weight
     A = A - mean
-    rest = (ones @ A) / weight
+    rest = small_product(ones, A) / weight
     return mean + rest, A - rest
 
 
@@ -141,7 +141,7 @@ def gram(X: Any, w: Any = None) -> Any:
             counts = np.flatnonzero(w)
             X, w = X[counts], w[counts]
         X = X * xp.sqrt(w)[:, None]
-    return X.T @ X
+    return small_product(X.T, X)
 
 
 def _double(X: Any) -> Any:

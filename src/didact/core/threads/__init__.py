@@ -10,18 +10,17 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
-from contextvars import copy_context
 from functools import cache
-from itertools import count
 from multiprocessing.process import current_process
 from numbers import Integral
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.threads.pool import Pool, Work
+from didact.core.threads.pool import state as _state
 from didact.core.typing import Array
 
 T = TypeVar("T")
@@ -32,10 +31,6 @@ LONG = 1 << 16  # numbers that are worth a task
 SMALL_MATRIX = 1000  # columns: a Cholesky factorisation then takes 0.3 GFlop
 SMALL_TABLE = 500  # rows and columns: all that a fit does with their n × n or p × p products takes milliseconds
 
-_state = threading.local()
-_lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
-_pool_size = 0
 _asked: int | None = None
 
 
@@ -166,23 +161,13 @@ def _begin_thread() -> None:
             library.set_num_threads(1)
 
 
-def _submit(size: int, times: int, fn: Callable[[], None]) -> list[Future[None]]:
-    """Have threads of a pool of this size call fn; under the lock, so that nobody replaces the pool meanwhile."""
-    global _pool, _pool_size
-    with _lock:
-        if _pool is None or _pool_size != size:
-            if _pool is not None:
-                _pool.shutdown(wait=False)
-            _pool = ThreadPoolExecutor(size, thread_name_prefix="didact", initializer=_begin_thread)
-            _pool_size = size
-        # NumPy's error state is a context variable, so each call runs in a copy of the caller's context.
-        return [_pool.submit(copy_context().run, fn) for _ in range(times)]
+_pool = Pool(_begin_thread)
 
 
 def _after_fork() -> None:
     """Reset the state in the child: neither the pool's threads nor the callers that limited BLAS exist there."""
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    global _pool
+    _pool = Pool(_begin_thread)
     _hold.lock, _hold.inside = threading.Lock(), 0
     _hold.restore()
 
@@ -242,75 +227,28 @@ class _Joining(serial):
             library.set_num_threads(limit)
 
 
-class Abandoned(Exception):
-    """Raised in a piece of work that goes on for long, when another piece beside it has failed or was interrupted."""
-
-
-def refuse_abandoned() -> None:
-    """Raise `Abandoned` if the work of which the calling thread does a piece has failed elsewhere.
-
-    Pieces that may take longer than a moment call this now and then, so that Ctrl-C and errors end them all.
-    """
-    if (work := getattr(_state, "work", None)) is not None and work.errors:
-        raise Abandoned("Another piece of this work has failed.")
-
-
-class _Work(Generic[T, R]):
-    """A queue of items that several threads work off in order, with the results and the errors."""
-
-    def __init__(self, fn: Callable[[T], R], items: list[T]) -> None:
-        self.fn, self.items, self.turn = fn, items, count()
-        self.results: list[Any] = [None] * len(items)
-        self.errors: list[tuple[int, BaseException]] = []
-
-    def run(self) -> None:
-        """Work off items until none is left; after an error in any thread, no further item is started."""
-        before, _state.work = getattr(_state, "work", None), self
-        try:
-            while not self.errors and (i := next(self.turn)) < len(self.items):
-                try:
-                    self.results[i] = self.fn(self.items[i])
-                except Abandoned:
-                    return  # the error is known already
-                except BaseException as error:
-                    self.errors.append((i, error))
-        finally:
-            _state.work = before
-
-    def first_error(self) -> BaseException:
-        """An interruption (Ctrl-C) if there was one, else the error of the first item in order."""
-        return min(self.errors, key=lambda e: (isinstance(e[1], Exception), e[0]))[1]
-
-
-def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
+def parallel_map(fn: Callable[[T], R], items: Iterable[T], left: Callable[[], bool] | None = None) -> list[R]:
     """Call fn on every item and return the results in order, on the pool and the calling thread where that helps.
 
-    The calling thread takes items as well, because waking a thread costs more than a small item. After an error, or
+    The calling thread takes items as well, and threads come as long as items are left: see `pool`. After an error, or
     Ctrl-C in the caller, no further item is started, and those that run are waited for: an item should take less than
-    about 0.2 s, or call `refuse_abandoned` as often.
+    about 0.2 s, or call `pool.refuse_abandoned` as often. Where left() is given, no item is started once it is false.
     """
     items = list(items)
     size = thread_count()
     if min(size, len(items)) <= 1:
         with _hold if size == 1 else nullcontext():  # who asked for one thread does not want BLAS's either
             return [fn(item) for item in items]
-    work = _Work(fn, items)
+    work = Work(fn, items, left)
     # The limit on BLAS stays until the last item is done, also after an error: a thread may still be in BLAS.
-    with _hold:
-        futures = _submit(size - 1, min(size, len(items)) - 1, work.run)
-        try:
-            with _Joining():
-                work.run()
-            wait([future for future in futures if not future.cancel()])  # a thread not yet awake has nothing to do
-        except BaseException as error:  # Ctrl-C while waiting
-            work.errors.append((-1, error))
-            wait(futures)
+    with _hold, _Joining():
+        work.share(_pool, size - 1)
     try:
         if work.errors:
             raise work.first_error()
         return work.results
     finally:
-        del work, futures  # a traceback would keep them, and all data they hold, alive in a cycle
+        del work  # a traceback would keep it, and all data it holds, alive in a cycle
 
 
 def parallel_values(fn: Callable[[Any], Any], x: Any, dtype: Any = None) -> Any:
@@ -382,4 +320,4 @@ def share_pieces(pieces: int, loop: Callable[[Array], Any]) -> None:
         loop(turn)
         return
     calls = min(thread_count(), pieces) - 1 + -(-pieces // PIECES_AT_ONCE)  # enough if all threads but one fall behind
-    parallel_map(lambda _: loop(turn), range(calls))
+    parallel_map(lambda _: loop(turn), range(calls), lambda: bool(turn[0] < pieces))
