@@ -45,8 +45,10 @@ class Targets(NamedTuple):
         if not self.classes:
             return (sums[:, :-1] / sums[:, -1:] + self.centre)[:, :, None]
         if isinstance(self.stat, Scalar):
-            second = sums[:, 0] / sums[:, 1]
-            return np.stack([1.0 - second, second], axis=1)[:, None, :]
+            found = np.empty((len(sums), 1, 2))
+            np.divide(sums[:, 0], sums[:, 1], out=found[:, 0, 1])
+            np.subtract(1.0, found[:, 0, 1], out=found[:, 0, 0])
+            return found
         counts = sums.reshape(len(sums), self.outputs, self.classes)
         return counts / counts.sum(axis=2, keepdims=True)
 
