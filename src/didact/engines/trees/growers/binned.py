@@ -113,6 +113,7 @@ def random_cuts(codes: Array, bins: Bins, monotone: Array | None = None) -> Rand
         thresholds=bins.thresholds,
         guide=steps,
         steps=per_unit,
+        halvings=np.ceil(np.log2(1.0 + np.diff(steps.astype(np.int64)).max(axis=1))).astype(np.int64),
         n_bins=bins.n_bins,
         categorical=bins.categorical,
         monotone=np.zeros(len(bins.n_bins), np.int8) if monotone is None else np.asarray(monotone, np.int8),
