@@ -34,6 +34,11 @@ class Targets(NamedTuple):
         """Whether all sums are of whole numbers, and exact."""
         return bool(self.classes) and (self.weights is None or bool((self.weights == np.floor(self.weights)).all()))
 
+    @property
+    def counts(self) -> bool:
+        """Whether the targets are classes of rows that count once."""
+        return bool(self.classes) and self.weights is None
+
     def of_thread(self, k: int) -> NodeStatistic:
         """The noun for thread k: medians have buffers, of which each thread needs its own."""
         if k == 0 or not isinstance(self.stat, Medians):

@@ -7,7 +7,7 @@ lines of the cache for all features. What rows add to the sums stands in the ord
 Layout::
 
     codes (p, n)      feature f [ row 0 | row 1 | … ]            for large nodes
-    lines (n, p)      row i     [ feature 0 | feature 1 | … ]    for small ones
+    lines (n, p)      row i     [ feature 0 | feature 1 | … ]    for small ones; wider as records
     codes of a node   [ of one feature in its rows | PAD more that go right ]
     guide[f]          [ thresholds below the 1st step | below the 2nd | … ]   CELLS steps from the first to the last
     sides             [ sums of the left side ], [ of the right side ]   (2, channels)
@@ -37,7 +37,7 @@ class RandomCuts(NamedTuple):
     """Codes of all rows, and the thresholds between them; a missing value has the code n_bins[f]."""
 
     codes: Array  # (p, n) uint8 or uint16
-    lines: Array  # (n, p), the same codes row by row
+    lines: Array  # (n, p), the same codes row by row; wider if they are records for `record_cuts_loops`
     thresholds: Array  # (p, most bins)
     guide: Array  # (p, CELLS + 1) uint16: how many thresholds are below equal steps from the first to the last
     steps: Array  # (p,) how many of these steps there are in a unit
