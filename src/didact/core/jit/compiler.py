@@ -12,7 +12,7 @@ from numba.core.typing.typeof import typeof_impl
 from didact.core.jit import nouns
 from didact.core.jit.disk_cache import LoopCache, nouns_in
 from didact.core.jit.inner import INNER, dispatcher
-from didact.core.jit.llvm import atomics, intrinsics, simd  # noqa: F401  # they make themselves known to Numba
+from didact.core.jit.llvm import atomics, byte_rows, intrinsics, simd  # noqa: F401  # they make themselves known to Numba
 from didact.core.jit.loop import Loop
 from didact.core.jit.notice import NOTICE
 

@@ -11,7 +11,7 @@ from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.targets import label_targets, value_targets
 from didact.engines.trees.splits.random_cut_loops import place_cut
 from didact.engines.trees.tree import apply, decision_path
-from didact.parts.criteria.impurity import AbsoluteError, Gini, SquaredError
+from didact.parts.criteria.impurity import AbsoluteError, Entropy, Gini, SquaredError
 
 
 @jit
@@ -161,3 +161,46 @@ def test_large_trees_on_codes_agree_with_walks_down_each(max_bins, classes):
     expected = np.mean([tree.value[apply(tree, new), 0] for tree in trees], axis=0)
     np.testing.assert_allclose(predict_coded(packed, new), expected, atol=1e-13)
     np.testing.assert_allclose(predict_coded(halves, new), 0.5 * expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("p", [1, 5, 31, 32, 63])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(),
+        Limits(max_features=3),
+        Limits(max_features=1, min_samples_leaf=4),
+        Limits(max_features=2, min_weight_leaf=2.5, min_gain=0.1),
+        Limits(max_leaf_nodes=50, max_features=2),
+        Limits(max_depth=4, min_samples_split=9),
+    ],
+)
+def test_records_give_the_trees_of_rows_that_are_gathered(p, limits):
+    rng = np.random.default_rng(p)
+    X = rng.standard_normal((1500, p))
+    X[:, p // 2] = np.round(X[:, p // 2])
+    X[:, 3:4] = 1.0
+    y = rng.integers(0, 2, 1500) | (X[:, 0] > 1)
+    table, rules = drawn(X), limits._replace(random_splits=True, max_features=min(p, limits.max_features))
+    assert table.lines.shape[1] > p
+    for criterion in (Gini(), Entropy()):
+        mine, other = (
+            grow_random_cuts(table, label_targets(y, 2, weights, criterion), rules, 7)
+            for weights in (None, np.ones(1500))
+        )
+        mine.check()
+        assert mine.node_count > 1
+        for name in mine._fields:
+            if name != "n_features":
+                np.testing.assert_array_equal(getattr(mine, name), getattr(other, name))
+
+
+def test_what_records_cannot_hold_is_gathered():
+    X = problem()[0]
+    full = np.nan_to_num(X)
+    assert drawn(full).lines.shape[1] == 32
+    assert drawn(X).lines.shape[1] == 5
+    assert drawn(full, categorical=np.array([0, 0, 1, 0, 0], bool)).lines.shape[1] == 5
+    assert drawn(full, monotone=np.array([1, 0, 0, 0, 0], np.int8)).lines.shape[1] == 5
+    assert drawn(np.tile(full, 13)).lines.shape[1] == 65
+    assert drawn(full, max_bins=400).lines.shape[1] == 5

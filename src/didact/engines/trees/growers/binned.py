@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.jit.byte_rows import BYTES
 from didact.core.typing import Array
 from didact.engines.trees.growers.binned_loops import CodedColumns, CodedScanner
 from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, tree_threads
 from didact.engines.trees.growers.random_cuts_loops import RandomScanner
+from didact.engines.trees.growers.record_cuts_loops import RecordScanner
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins
 from didact.engines.trees.rows.stat_loops import Scalar
@@ -19,6 +21,8 @@ from didact.engines.trees.splits.random_cut_loops import CELLS, PAD, RandomCuts
 from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
 from didact.engines.trees.tuning import CACHE, COMMON
+
+RECORD = 64  # with more features than fit into so many bytes a record is too dear to move, and to keep for each tree
 
 
 def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> CodedColumns:
@@ -109,14 +113,37 @@ def random_cuts(codes: Array, bins: Bins, monotone: Array | None = None) -> Rand
     steps, per_unit = guide(bins)
     return RandomCuts(
         codes=frozen(codes.T),
-        lines=frozen(codes),
+        lines=as_records(codes) if suits_records(codes, bins, monotone) else frozen(codes),
         thresholds=bins.thresholds,
         guide=steps,
         steps=per_unit,
+        halvings=np.ceil(np.log2(1.0 + np.diff(steps.astype(np.int64)).max(axis=1))).astype(np.int64),
         n_bins=bins.n_bins,
         categorical=bins.categorical,
         monotone=np.zeros(len(bins.n_bins), np.int8) if monotone is None else np.asarray(monotone, np.int8),
     )
+
+
+def suits_records(codes: Array, bins: Bins, monotone: Array | None) -> bool:
+    """Whether rows are short, and nothing in them is missing, a category or constrained."""
+    if codes.dtype != np.uint8 or codes.shape[1] >= RECORD or bins.categorical.any() or np.any(monotone):
+        return False
+    return bool((codes.max(axis=0, initial=0) < bins.n_bins).all())
+
+
+def as_records(codes: Array) -> Array:
+    """Codes row by row, in whole vectors of bytes, of which the last byte has room for a class."""
+    n, p = codes.shape
+    records = new_records(n, -(-(p + 1) // BYTES) * BYTES)
+    records[:, :p], records[:, p:] = codes, 0
+    return frozen(records)
+
+
+def new_records(n: int, width: int) -> Array:
+    """Room for n records that begin where a vector may begin."""
+    room = np.empty(n * width + BYTES, np.uint8)
+    start = -room.ctypes.data % BYTES
+    return room[start : start + n * width].reshape(n, width)
 
 
 def guide(bins: Bins) -> tuple[Array, Array]:
@@ -131,6 +158,8 @@ def guide(bins: Bins) -> tuple[Array, Array]:
 
 def grow_random_cuts(table: RandomCuts, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow one tree, on the calling thread; rows of weight 0 are left out. All draws follow from the seed."""
+    if isinstance(targets.stat, Scalar) and targets.counts and table.lines.shape[1] > len(table.codes):
+        return grow_from_records(table, targets, targets.stat.rows[:, 0], limits, seed)
     p, rows = len(table.codes), kept_rows(table.codes.shape[1], targets)
     n, words = len(rows), set_words(table.n_bins, table.categorical)
     size = n + PAD if isinstance(targets.stat, Scalar) else 0
@@ -152,3 +181,21 @@ def grow_random_cuts(table: RandomCuts, targets: Targets, limits: Limits, seed: 
         other=other,
     )
     return grow_tree([scanner], [scanner], new_nodes(n, limits, targets.channels, 0, words, seed), targets, limits)
+
+
+def grow_from_records(table: RandomCuts, targets: Targets, classes: Array, limits: Limits, seed: int) -> Tree:
+    """Grow one tree of two classes, 0 and 1, whose rows count once, from records that move with their nodes."""
+    p, (n, width) = len(table.codes), table.lines.shape
+    records = new_records(n, width)
+    np.copyto(records, table.lines)
+    records[:, -1] = classes
+    scanner = RecordScanner(
+        table=table,
+        stat=targets.stat,
+        records=records,
+        bounds=np.zeros((5, width), np.uint8),
+        drawn=np.empty((3, p), np.int64),
+        order=np.arange(2 * p),
+        parent=np.zeros(1, np.int64),
+    )
+    return grow_tree([scanner], [scanner], new_nodes(n, limits, 2 * targets.channels, 0, 0, seed), targets, limits)

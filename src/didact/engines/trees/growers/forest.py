@@ -92,6 +92,9 @@ def grow_one(recipe: Recipe, seed: int) -> Tree:
 
 def grow_forest(recipe: Recipe, seeds: Sequence[int], report: Callable[[int], bool]) -> list[Tree]:
     """One tree for each seed, side by side on the pool; report(number of trees) may ask to stop."""
+    if not recipe.draws:  # the targets of all trees are the same, but for buffers
+        same = recipe.targets(recipe.weights)
+        recipe = recipe._replace(targets=lambda _: same._replace(stat=same.of_thread(1)))
     trees: list[Tree] = []
     step = 4 * thread_count()
     for start in range(0, len(seeds), step):

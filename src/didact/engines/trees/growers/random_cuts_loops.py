@@ -186,5 +186,5 @@ def warm() -> None:
     bins = learn_bins(X)
     table = random_cuts(bin_codes(X, bins), bins)
     for classes in (2, 3):
-        targets = label_targets(np.arange(4) % classes, classes, None, Gini())
+        targets = label_targets(np.arange(4) % classes, classes, np.ones(4), Gini())
         grow_random_cuts(table, targets, Limits(random_splits=True))

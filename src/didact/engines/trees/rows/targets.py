@@ -34,6 +34,11 @@ class Targets(NamedTuple):
         """Whether all sums are of whole numbers, and exact."""
         return bool(self.classes) and (self.weights is None or bool((self.weights == np.floor(self.weights)).all()))
 
+    @property
+    def counts(self) -> bool:
+        """Whether the targets are classes of rows that count once."""
+        return bool(self.classes) and self.weights is None
+
     def of_thread(self, k: int) -> NodeStatistic:
         """The noun for thread k: medians have buffers, of which each thread needs its own."""
         if k == 0 or not isinstance(self.stat, Medians):
@@ -45,8 +50,10 @@ class Targets(NamedTuple):
         if not self.classes:
             return (sums[:, :-1] / sums[:, -1:] + self.centre)[:, :, None]
         if isinstance(self.stat, Scalar):
-            second = sums[:, 0] / sums[:, 1]
-            return np.stack([1.0 - second, second], axis=1)[:, None, :]
+            found = np.empty((len(sums), 1, 2))
+            np.divide(sums[:, 0], sums[:, 1], out=found[:, 0, 1])
+            np.subtract(1.0, found[:, 0, 1], out=found[:, 0, 0])
+            return found
         counts = sums.reshape(len(sums), self.outputs, self.classes)
         return counts / counts.sum(axis=2, keepdims=True)
 

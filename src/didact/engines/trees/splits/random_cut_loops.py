@@ -7,7 +7,7 @@ lines of the cache for all features. What rows add to the sums stands in the ord
 Layout::
 
     codes (p, n)      feature f [ row 0 | row 1 | … ]            for large nodes
-    lines (n, p)      row i     [ feature 0 | feature 1 | … ]    for small ones
+    lines (n, p)      row i     [ feature 0 | feature 1 | … ]    for small ones; wider as records
     codes of a node   [ of one feature in its rows | PAD more that go right ]
     guide[f]          [ thresholds below the 1st step | below the 2nd | … ]   CELLS steps from the first to the last
     sides             [ sums of the left side ], [ of the right side ]   (2, channels)
@@ -37,10 +37,11 @@ class RandomCuts(NamedTuple):
     """Codes of all rows, and the thresholds between them; a missing value has the code n_bins[f]."""
 
     codes: Array  # (p, n) uint8 or uint16
-    lines: Array  # (n, p), the same codes row by row
+    lines: Array  # (n, p), the same codes row by row; wider if they are records for `record_cuts_loops`
     thresholds: Array  # (p, most bins)
     guide: Array  # (p, CELLS + 1) uint16: how many thresholds are below equal steps from the first to the last
     steps: Array  # (p,) how many of these steps there are in a unit
+    halvings: Array  # (p,) until one of the thresholds between two steps is found
     n_bins: Array
     categorical: Array
     monotone: Array
@@ -124,13 +125,14 @@ def place_cut(table: RandomCuts, f: int, low: Any, high: Any, share: float) -> A
     cuts, last = table.thresholds[f], high - 1
     place = cuts[low] + share * (cuts[last] - cuts[low])
     cell = min(max(int((place - cuts[0]) * table.steps[f]), 0), CELLS - 1)
-    cut, span = np.int64(table.guide[f, cell]), np.int64(table.guide[f, cell + 1]) - np.int64(table.guide[f, cell])
-    while span > 0:  # the first threshold at or after the place
-        half = (span + 1) // 2
-        cut += half if cuts[cut + half - 1] < place else 0
+    cut: Any = np.int64(table.guide[f, cell])
+    span = np.int64(table.guide[f, cell + 1]) - cut
+    for _ in range(table.halvings[f]):  # the first threshold at or after the place; in any cell as many steps, and
+        half = (span + 1) >> 1  # a shift that LLVM does not turn into a branch: there is nothing to mispredict
+        cut += half >> (np.int64(cuts[np.uint64(max(cut + half - 1, 0))] >= place) << 5)
         span -= half
     cut = min(max(cut, low), last)
-    return cut - 1 if cut > low and place - cuts[cut - 1] < cuts[cut] - place else cut
+    return cut - np.int64((cut > low) & (place - cuts[np.uint64(max(cut - 1, 0))] < cuts[np.uint64(cut)] - place))
 
 
 @jit_unmanaged(forceinline=True)
