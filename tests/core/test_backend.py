@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host, to_numpy
+from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, small_product, to_host, to_numpy
 
 
 def test_numpy_and_sparse_get_numpy():
@@ -122,3 +122,13 @@ def test_to_host():
     assert a.dtype == b.dtype == c.dtype == np.float64
     np.testing.assert_array_equal(b, np.arange(6.0).reshape(2, 3))
     assert c == 3.0
+
+
+def test_small_product_is_that_of_the_operator():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(50, 6)), rng.normal(size=(50, 3))
+    for A in (X, np.asfortranarray(X), X[:, ::2], X[::-1], X.astype(np.float32)):
+        np.testing.assert_allclose(small_product(A.T, Y), A.T @ Y, rtol=1e-5)
+        np.testing.assert_allclose(small_product(Y[:, 0], A), Y[:, 0] @ A, rtol=1e-5)
+    np.testing.assert_allclose(small_product(sp.csr_array(X).T, Y), X.T @ Y)
+    np.testing.assert_allclose(small_product(X.T, sp.csr_array(Y)), X.T @ Y)

@@ -73,9 +73,10 @@ def small_product(A: Any, B: Any) -> Any:
     """A @ B for sums over many rows that are few numbers.
 
     NumPy's operator keeps the interpreter lock if the result has fewer than 500, however long it takes: threads that
-    work on other rows would wait for it. `np.dot` lets them go on.
+    work on other rows would wait for it. `np.dot` lets them go on, but it copies what does not lie together.
     """
-    return np.dot(A, B) if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) else A @ B
+    whole = all(isinstance(M, np.ndarray) and M.flags.forc for M in (A, B))
+    return np.dot(A, B) if whole else A @ B
 
 
 def rows_at(X: Any, index: Array) -> Any:

@@ -16,7 +16,7 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.rows import MemoryRows, Rows
-from didact.core.threads import parallel_map, thread_count
+from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
 from didact.engines.gram.tuning import (
@@ -24,6 +24,7 @@ from didact.engines.gram.tuning import (
     COLUMNS_PER_NUMBER,
     DENSE_ENTRIES,
     GRAM_TILE,
+    LEAST_PIECES,
     LOOPED_COLUMNS,
     LOOPED_SUMS,
     MIRRORED,
@@ -123,8 +124,8 @@ def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
 
 
 def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
-    """work(begin, end) for pieces of n rows, on all threads."""
-    pieces = max(-(-n // size), min(thread_count(), -(-n // 64)))
+    """work(begin, end) for pieces of n rows, on all threads; cut by n alone, as products round by the rows in them."""
+    pieces = max(-(-n // size), min(LEAST_PIECES, -(-n // 64)))
     edges = np.linspace(0, n, pieces + 1).astype(int).tolist()
     parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
 

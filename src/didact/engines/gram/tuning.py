@@ -1,6 +1,7 @@
 """Sizes that trade speed for speed, with their measurements (two cores, AVX-512)."""
 
 GRAM_TILE = 512  # rows of a tile of a Gram matrix: a product of 512 × 30 × n stays in the second cache
+LEAST_PIECES = 16  # of 64 rows or more, so that many threads have work
 LOOPED_COLUMNS = 100  # up to which a compiled loop makes values of a Gaussian kernel quicker than BLAS
 COLUMNS_PER_NUMBER = 2  # other than zero: 100 of 202 take 4.0 ns a value as well as all of them, 48 of 402 3.3 for 7.2
 TILED_COLUMNS = 500  # up to which a tile of 512 stays in the second cache

@@ -2,9 +2,7 @@
 
 DENSE_ROWS = 1000  # as fast by the tridiagonal form as by Lanczos (two cores, flat spectrum, 10 pairs: 0.067, 0.060 s)
 DENSE_SHARE = 0.05  # of the pairs; of 2,000 rows 200 pairs took 0.45 s at once, 7.3 s by Lanczos
-LANCZOS_ENTRIES = (
-    1 << 18
-)  # of a dense matrix whose products with a vector are a piece: a tenth of a millisecond
+LANCZOS_ENTRIES = 1 << 18  # of a dense matrix whose products with a vector are a piece: a tenth of a millisecond
 FILLED_DEGREE = 64  # neighbours of a row from which the factors of a sparse Laplacian are as good as dense
 ELIMINATED_WIDTH = 300  # of a graph, up to which elimination finds paths sooner than Dijkstra's algorithm
 PATH_SOURCES = 8  # nodes whose paths are a piece of work: some milliseconds for 4,000 nodes
