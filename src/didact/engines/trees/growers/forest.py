@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.threads import parallel_map, thread_count
+from didact.core.threads import one_blas_thread, parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.growers.binned import coded, grow_from_bins, grow_random_cuts, random_cuts
 from didact.engines.trees.growers.binned_loops import CodedColumns
@@ -93,7 +93,8 @@ def grow_one(recipe: Recipe, seed: int) -> Tree:
 def grow_forest(recipe: Recipe, seeds: Sequence[int], report: Callable[[int], bool]) -> list[Tree]:
     """One tree for each seed, side by side on the pool; report(number of trees) may ask to stop."""
     if not recipe.draws:  # the targets of all trees are the same, but for buffers
-        same = recipe.targets(recipe.weights)
+        with one_blas_thread:  # its threads would spin while trees grow
+            same = recipe.targets(recipe.weights)
         recipe = recipe._replace(targets=lambda _: same._replace(stat=same.of_thread(1)))
     trees: list[Tree] = []
     step = 4 * thread_count()
