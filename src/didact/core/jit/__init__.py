@@ -8,7 +8,7 @@ method when the loop is compiled.
   those that call them, with the `contexts` that remember what Numba asks often;
 - `disk_cache` keeps the machine code and finds what a wheel carries, in the files of `entries`;
 - `warming` compiles ahead on all cores, `notice` says so where something has to be compiled in a fit;
-- `intrinsics`, `simd`, `byte_rows` and `atomics` are functions for loops, with their code in LLVM's language in `llvm`.
+- `intrinsics`, `simd` and `atomics` are functions for loops, with their code in LLVM's language in `llvm`.
 
 Numba keys its disk cache on the loop's own file alone, and would keep stale code after an edit in a function that the
 loop calls. So a loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each

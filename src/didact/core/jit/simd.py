@@ -5,14 +5,16 @@ rows of some dozens of numbers, for which its vector loops are too long. Here ar
 `gather` some columns of chosen rows, `add_outer` products of four columns with others, `dot_rows` and `add_rows`
 products of some rows with a vector, `set_scores` and `add_across` with a few vectors. Up to three vectors of four
 numbers side by side leave just enough of sixteen registers (AVX) for everything else. `add_pair` is the step of a
-histogram. What stands here is what they do, in NumPy; in loops `llvm.simd` stands for it. Arrays are in row order;
-places are uint64.
+histogram; bounds, counts and exchanges of bytes serve trees with random cuts. What stands here is what they do, in
+NumPy; in loops `llvm.simd` and `llvm.byte_rows` stand for it. Arrays are in row order; places are uint64.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 LANES = 4  # numbers in a vector, and columns that `add_outer` multiplies with others at a time
+BYTES = 32  # bytes in a vector
+BYTE_ROWS = 248
 
 
 def _gather(vectors: int) -> Callable[..., None]:
@@ -92,3 +94,27 @@ add_across_1, add_across_2, add_across_3 = (_across(vectors, False) for vectors 
 
 # set_scores_k(L, i, R, j, count, out): put them into out, turned: out[j + b, i + a].
 set_scores_1, set_scores_2, set_scores_3 = (_across(vectors, True) for vectors in (1, 2, 3))
+
+
+# Rows of bytes, 32 columns at a time, in arrays a multiple of 32 columns wide. A byte counts up to BYTE_ROWS rows.
+
+
+def byte_bounds(X: Any, first: Any, rows: Any, j: Any, low: Any, high: Any) -> None:
+    """The smallest and largest byte in each of the 32 columns from j on, of one row or more."""
+    block, part = X[int(first) : int(first + rows), int(j) : int(j) + BYTES], slice(int(j), int(j) + BYTES)
+    low[part], high[part] = block.min(axis=0), block.max(axis=0)
+
+
+def byte_counts(X: Any, first: Any, rows: Any, j: Any, cuts: Any, marks: Any, many: Any, marked: Any) -> None:
+    """How many bytes of each of the 32 columns from j on are at most the cut, and in how many of these rows the byte of
+    column `marks` is 1, where it is 0 else; of 1 to 248 rows."""
+    part = slice(int(j), int(j) + BYTES)
+    below = X[int(first) : int(first + rows), part] <= cuts[part]
+    many[part] = below.sum(axis=0)
+    marked[part] = (below & (X[int(first) : int(first + rows), int(marks)] == 1)[:, None]).sum(axis=0)
+
+
+def swap_bytes(X: Any, i: Any, k: Any, j: Any) -> None:
+    """Exchange the bytes of two rows in the 32 columns from j on."""
+    part = slice(int(j), int(j) + BYTES)
+    X[[int(i), int(k)], part] = X[[int(k), int(i)], part]

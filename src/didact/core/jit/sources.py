@@ -7,10 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2]
 # Of this package, the files that say what code is made; the others say where it is kept.
-_CODE = (
-    "__init__.py", "atomics.py", "byte_rows.py", "compiler.py", "inner.py", "intrinsics.py", "nouns.py", "simd.py",
-    "llvm/*.py",
-)  # fmt: skip
+_CODE = ("__init__.py", "atomics.py", "compiler.py", "inner.py", "intrinsics.py", "nouns.py", "simd.py", "llvm/*.py")
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 
 from didact.core.typing import Array
 from didact.engines.trees.growers.histogram_node_loops import NodeTable
-from didact.engines.trees.growers.node_loops import leaf_rows, preorders
+from didact.engines.trees.node_loops import leaf_rows, preorders
 from didact.engines.trees.rows.bins import Bins
 from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.splits.histogram_loops import LABELS

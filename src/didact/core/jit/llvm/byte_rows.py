@@ -1,4 +1,4 @@
-"""The steps of `byte_rows` in LLVM's language; what each of them does, its twin there says in NumPy."""
+"""The steps of `simd` on rows of bytes in LLVM's language; what each of them does, its twin there says in NumPy."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils
 
-from didact.core.jit import byte_rows
-from didact.core.jit.byte_rows import BYTES
+from didact.core.jit import simd
 from didact.core.jit.llvm import instruction
+from didact.core.jit.simd import BYTES
 
-STEP = 8  # rows at a time
+EIGHT = 8  # rows at a time
 _index, _small, _byte = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _bytes = ir.VectorType(_byte, BYTES)
 
@@ -35,14 +35,14 @@ def _each_row(context: Any, builder: Any, signature: Any, args: Any, work: Any) 
     """
     end = builder.add(args[1], args[2])
     last = builder.sub(end, _index(1))
-    with cgutils.for_range_slice(builder, args[1], end, _index(STEP)) as (first, _):
-        for k in range(STEP):
+    with cgutils.for_range_slice(builder, args[1], end, _index(EIGHT)) as (first, _):
+        for k in range(EIGHT):
             row = builder.add(first, _index(k))
             work(builder.select(builder.icmp_unsigned("<", row, last), row, last))
-    return last, builder.trunc(builder.and_(builder.neg(args[2]), _index(STEP - 1)), _byte)
+    return last, builder.trunc(builder.and_(builder.neg(args[2]), _index(EIGHT - 1)), _byte)
 
 
-@instruction(byte_rows.byte_bounds)
+@instruction(simd.byte_bounds)
 def _byte_bounds(typingctx, X, first, rows, j, low, high):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         least = cgutils.alloca_once_value(builder, _bytes([255] * BYTES))
@@ -63,7 +63,7 @@ def _byte_bounds(typingctx, X, first, rows, j, low, high):  # type: ignore[no-un
     return numba.types.void(X, whole, whole, whole, low, high), generate
 
 
-@instruction(byte_rows.byte_counts)
+@instruction(simd.byte_counts)
 def _byte_counts(typingctx, X, first, rows, j, cuts, marks, many, marked):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         cuts = builder.load(_place(context, builder, signature, args, 4, args[3]), align=1)
@@ -92,7 +92,7 @@ def _byte_counts(typingctx, X, first, rows, j, cuts, marks, many, marked):  # ty
     return numba.types.void(X, whole, whole, whole, cuts, whole, many, marked), generate
 
 
-@instruction(byte_rows.swap_bytes)
+@instruction(simd.swap_bytes)
 def _swap_bytes(typingctx, X, i, k, j):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         places = [_place(context, builder, signature, args, 0, row, args[3]) for row in args[1:3]]

@@ -16,7 +16,7 @@ from didact.engines.trees.boosting.objective import Objective
 from didact.engines.trees.boosting.quantile_rows import Ranked, group_quantiles, keys_of
 from didact.engines.trees.growers.blocks import coded_block, own
 from didact.engines.trees.growers.histogram_node_loops import NODE_FIELDS
-from didact.engines.trees.growers.node_loops import end_nodes
+from didact.engines.trees.node_loops import end_nodes
 from didact.engines.trees.rows.bins import Bins, Coded
 from didact.engines.trees.tree import LEAF, Tree
 from didact.parts.statistics.counts import Counts, label_codes, label_counts

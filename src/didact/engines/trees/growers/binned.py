@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit.byte_rows import BYTES
+from didact.core.jit.simd import BYTES
 from didact.core.typing import Array
 from didact.engines.trees.growers.binned_loops import CodedColumns, CodedScanner
 from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, tree_threads

@@ -17,9 +17,9 @@ from didact.core.rows.gather import Pieces
 from didact.core.typing import Array
 from didact.engines.trees.growers.histogram import Grower
 from didact.engines.trees.growers.histogram_node_loops import NodeTable, Sample, make_children, split_from_histogram
-from didact.engines.trees.growers.node_loops import count_open
 from didact.engines.trees.grown import Grown, finished_tree
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.rows.bins import SAMPLE, Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.rows.fixed_point_loops import decoded

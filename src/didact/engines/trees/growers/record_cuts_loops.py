@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
-from didact.core.jit.byte_rows import BYTES, MOST, byte_bounds, byte_counts, swap_bytes
+from didact.core.jit.simd import BYTE_ROWS, BYTES, byte_bounds, byte_counts, swap_bytes
 from didact.core.typing import Array
 from didact.engines.trees.growers.growth_loops import ROUNDING, TreeNodes, is_final, node_tie
 from didact.engines.trees.limits import Limits
@@ -127,8 +127,8 @@ def count_left(scanner: RecordScanner, first: Any, n: int, many: int) -> None:
     wide = np.uint64(scanner.records.shape[1])
     for i in range(many):
         drawn[1, i] = drawn[2, i] = 0
-    for start in range(np.uint64(0), np.uint64(n), np.uint64(MOST)):
-        rows = min(np.uint64(MOST), np.uint64(n) - start)
+    for start in range(np.uint64(0), np.uint64(n), np.uint64(BYTE_ROWS)):
+        rows = min(np.uint64(BYTE_ROWS), np.uint64(n) - start)
         for j in range(np.uint64(0), wide, np.uint64(BYTES)):
             byte_counts(scanner.records, first + start, rows, j, cuts, wide - np.uint64(1), left, second)
         for i in range(many):

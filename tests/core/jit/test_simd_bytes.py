@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from didact.core.jit import byte_rows, jit
-from didact.core.jit.byte_rows import BYTES, MOST, byte_bounds, byte_counts, swap_bytes
+from didact.core.jit import jit, simd
+from didact.core.jit.simd import BYTE_ROWS, BYTES, byte_bounds, byte_counts, swap_bytes
 
 
 @jit
@@ -15,7 +15,7 @@ def all_steps(X, first, rows, j, cuts, marks, out, i, k):
 
 
 @pytest.mark.parametrize("j", [0, BYTES])
-@pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 100, MOST])
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 100, BYTE_ROWS])
 def test_steps_equal_their_twins(rows, j):
     rng = np.random.default_rng(rows)
     X = rng.integers(0, 256, (260, 2 * BYTES)).astype(np.uint8)
@@ -27,9 +27,9 @@ def test_steps_equal_their_twins(rows, j):
     mine, out = X.copy(), np.full((4, 2 * BYTES), 77, np.uint8)
     all_steps(mine, 5, rows, j, cuts, 63, out, 3, 9)
     expected = np.full((4, 2 * BYTES), 77, np.uint8)
-    byte_rows.byte_bounds(X, 5, rows, j, expected[0], expected[1])
-    byte_rows.byte_counts(X, 5, rows, j, cuts, 63, expected[2], expected[3])
-    byte_rows.swap_bytes(X, 3, 9, j)
+    simd.byte_bounds(X, 5, rows, j, expected[0], expected[1])
+    simd.byte_counts(X, 5, rows, j, cuts, 63, expected[2], expected[3])
+    simd.swap_bytes(X, 3, 9, j)
     assert np.array_equal(out, expected)
     assert np.array_equal(mine, X)
 
