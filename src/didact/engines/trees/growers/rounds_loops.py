@@ -171,7 +171,7 @@ def _plan_passes(pieces: Int, rows: Int, now: Any, tasks: Array) -> None:
     _cut(now, tasks, ZERO, ZERO, rows, count)
 
 
-@jit_unmanaged(cold=True)
+@jit_unmanaged(inline="always")  # of one caller, as above
 def _set_units(sizes: Array, how: Reading, inverse: Array) -> None:
     """The powers of two by which gradients and curvatures become whole numbers, from their sums over all rows."""
     slopes = curvatures = 0.0
