@@ -117,7 +117,7 @@ def markdown(found: "Seconds", threads: list[int], about: str) -> str:
 
     rows = []
     first, last = str(threads[0]), str(threads[-1])
-    for name in found[US][first]:
+    for name in [name for name in (BARE, *ROWS) if name in found[US][first]]:
         ours = {t: found[US].get(str(t), {}).get(name) for t in threads}
         aim = ROWS[name].aim if name in ROWS else None
         gain = found[US][first][name] / found[US].get(last, {}).get(name, float("nan"))
@@ -129,7 +129,8 @@ def markdown(found: "Seconds", threads: list[int], about: str) -> str:
             for t in (first, last):
                 seconds, mine = found.get(library, {}).get(t, {}).get(name), ours[int(t)]
                 peers.append(three(seconds / mine) if seconds and mine else "–")
-        rows.append([name, *shown, three(gain) + (f" [{aim:g}]" if aim else ""), share, *peers])
+        gained = (three(gain) if gain == gain else "–") + (f" [{aim:g}]" if aim else "")
+        rows.append([name, *shown, gained, share, *peers])
     header = ["seconds on threads:", *map(str, threads), f"gain from {first} to {last}", "of the bare sum's"]
     header += [text for peer in (PEER, LIGHT) for text in (f"{peer} ÷ didact on {first}", f"on {last}")]
     return f"\n## scaling\n\n{about}\n\n" + lines(header, rows)
