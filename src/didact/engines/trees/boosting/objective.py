@@ -98,7 +98,7 @@ class Objective:
         if not self.loss.steep:
             return rate * values
         out = np.empty(values.shape)
-        shorten_steps(np.ravel(values), rate, out.reshape(-1))
+        shorten_steps(np.ravel(values), float(rate), out.reshape(-1))
         return out
 
     def start(self, rows: TargetSums | None = None) -> Array:
