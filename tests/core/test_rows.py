@@ -99,6 +99,29 @@ def test_functions_of_large_blocks_get_few_of_them(n, p, pieces):
     assert sum(seen.sizes) == n
 
 
+@pytest.mark.parametrize(("n", "pieces"), [(0, 1), (1, 1), (1 << 18, 1), (600_000, 3)])
+def test_functions_of_y_alone_get_long_blocks(n, pieces):
+    @memory.column_pass
+    def place(block):
+        return Seen((int(block.y[0]) if n else 0,), (len(block.y),))
+
+    seen = MemoryRows(np.broadcast_to(0.0, (n, 3)), np.arange(n), None).reduce(place)
+    assert len(seen.sizes) == pieces
+    assert sum(seen.sizes) == n
+    assert list(seen.rows) == np.cumsum([0, *seen.sizes[:-1]]).tolist()
+
+
+def test_functions_of_y_alone_do_not_cut_tensors():
+    torch = pytest.importorskip("torch")
+
+    @memory.column_pass
+    def place(block):
+        return Seen((0,), (len(block.y),))
+
+    n = 3 << 18
+    assert MemoryRows(torch.zeros(n, 1), torch.zeros(n), None).reduce(place).sizes == (n,)
+
+
 @pytest.mark.parametrize(
     ("n", "p", "square", "pieces"),
     [

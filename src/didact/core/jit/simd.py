@@ -14,7 +14,7 @@ from typing import Any
 
 LANES = 4  # numbers in a vector, and columns that `add_outer` multiplies with others at a time
 BYTES = 32  # bytes in a vector
-BYTE_ROWS = 248
+BYTE_ROWS = 248  # most rows that a byte can count, eight at a time
 
 
 def _gather(vectors: int) -> Callable[..., None]:
@@ -96,7 +96,7 @@ add_across_1, add_across_2, add_across_3 = (_across(vectors, False) for vectors 
 set_scores_1, set_scores_2, set_scores_3 = (_across(vectors, True) for vectors in (1, 2, 3))
 
 
-# Rows of bytes, 32 columns at a time, in arrays a multiple of 32 columns wide. A byte counts up to BYTE_ROWS rows.
+# Rows of bytes, 32 columns at a time, in arrays a multiple of 32 columns wide.
 
 
 def byte_bounds(X: Any, first: Any, rows: Any, j: Any, low: Any, high: Any) -> None:

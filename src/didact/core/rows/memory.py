@@ -65,7 +65,7 @@ class MemoryRows(Rows):
         pieces = self._pieces
         if getattr(bare, "takes_pieces", False):
             pieces = _joined(self.X, pieces)
-        elif getattr(bare, "takes_columns", False) and not self.is_sparse:  # slices of sparse rows are there already
+        elif getattr(bare, "takes_columns", False) and isinstance(self.X, np.ndarray):  # sparse slices are kept
             edges = [*range(0, self.n_rows, COLUMN_ROWS), self.n_rows]
             pieces = [[a, b] for a, b in pairwise(edges)] if self.n_rows else pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words

@@ -123,13 +123,15 @@ class Work(Generic[T, R]):
             if self.closed:
                 return
             self.inside += 1
-        self._wake()
-        self.context.copy().run(self.run)
-        with self.lock:
-            self.inside -= 1
-            last = self.closed and not self.inside
-        if last:
-            self.done.release()
+        try:
+            self._wake()
+            self.context.copy().run(self.run)
+        finally:  # whatever happens, nobody waits for this thread
+            with self.lock:
+                self.inside -= 1
+                last = self.closed and not self.inside
+            if last:
+                self.done.release()
 
     def _wake(self) -> None:
         for _ in range(WAKES):
