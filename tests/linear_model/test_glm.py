@@ -14,6 +14,7 @@ from statsmodels.othermod.betareg import BetaModel
 import didact.parts.families as families
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
 from didact.linear_model import (
     GammaRegressor,
     GeneralizedLinearRegressor,
@@ -23,6 +24,7 @@ from didact.linear_model import (
     Ridge,
     TweedieRegressor,
 )
+from didact.linear_model.glm_base import target_sums
 from didact.parts.families import NegativeBinomial, Tweedie
 from didact.parts.links import LINKS, Power
 
@@ -544,3 +546,17 @@ def test_zeros_and_large_counts():
     np.testing.assert_allclose(model.predict([[1.0]]), 5.0, rtol=1e-4)
     big = GeneralizedLinearRegressor(family="poisson").fit(X, 1e6 * (1 + X[:, 0]))
     np.testing.assert_allclose(big.predict([[0.0], [1.0]]), [1e6, 2e6], rtol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("with_offset", [False, True])
+@pytest.mark.parametrize("outputs", [(), (3,)])
+def test_sums_of_targets(weighted, with_offset, outputs):
+    rng = np.random.default_rng(0)
+    y, w, offset = rng.random((50, *outputs)), rng.random(50) if weighted else None, rng.normal(size=50)
+    offset = offset if with_offset else None
+    found = target_sums(Block(np.zeros((50, 1)), y, w, offset)).parts
+    each = np.ones(50) if w is None else w
+    expected = each.sum(), each @ y, (each * (1.0 if offset is None else np.exp(offset))).sum()
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
