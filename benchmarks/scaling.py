@@ -2,20 +2,23 @@
 
 ``python -m benchmarks scaling [--threads 1,2,4] [--rows 0.05] [--only NAME]`` on an idle machine with that many cores;
 didact, scikit-learn and LightGBM are those of this Python. Each library and number of threads has a process of its own
-(didact.set_threads; for the others OMP_NUM_THREADS and n_jobs), which fits each row once to warm up and then three
-times: the least time counts. The first row sums a table in a bare compiled loop: what the machine's memory allows. The
-gain of rows that do little but read their table is also shown as a share of that sum's, measured in the
-same process. Parts measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
+(didact.set_threads; for the others OMP_NUM_THREADS and n_jobs), which warms up on a sixteenth of a row's table and then
+fits it three times, or until six seconds are over: the least time counts. The first row sums a table in a bare compiled
+loop: what the machine's memory allows. The gain of rows that do little but read their table is also shown as a share of
+that sum's, measured in the same process. Tables are made once and kept (`--tables FOLDER`; `--make` does no more). Parts
+measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,11 +32,13 @@ PIECE = 1 << 18  # numbers that a thread sums at a time
 THREADS = (1, 2, 4, 8, 16)
 ROUNDS = 3
 LONG = 6.0  # seconds; what takes longer is not repeated
+WARM_UP = 16  # a row warms up on this part of its table
+TABLES = HERE.parent / ".cache" / "scaling"
 
 
-def least(work: Callable[[], Any]) -> float:
-    """The least time of some runs, after one to warm up."""
-    work()
+def least(work: Callable[[], Any], warm_up: Callable[[], Any]) -> float:
+    """The least time of some runs, after something to warm up."""
+    warm_up()
     times: list[float] = []
     while len(times) < ROUNDS and sum(times) < LONG:
         start = time.perf_counter()
@@ -58,7 +63,31 @@ def bare_sum(rows: int) -> float:
 
     x = np.ones(rows * 50)
     pieces = [x[a : a + PIECE] for a in range(0, len(x), PIECE)]
-    return least(lambda: parallel_map(total, pieces))
+    work = partial(parallel_map, total, pieces)
+    return least(work, work)
+
+
+def kept_table(row: Row, share: float, folder: Path) -> tuple[Any, Any]:
+    """The table of a row, made once for all processes and kept in the folder."""
+    import numpy as np
+    from scipy import sparse
+
+    shape = max(int(row.size[0] * share), 1000), *row.size[1:]
+    made = row.data.func if isinstance(row.data, partial) else row.data
+    arguments = row.data.args if isinstance(row.data, partial) else ()
+    path = folder / "-".join([made.__name__, *map(str, (*arguments, *shape))])
+    if not path.exists():
+        X, y = row.data(*shape)
+        beside = Path(tempfile.mkdtemp(dir=folder))
+        if sparse.issparse(X):
+            sparse.save_npz(beside / "X.npz", X, compressed=False)
+        else:
+            np.save(beside / "X.npy", X)
+        np.save(beside / "y.npy", y)
+        with contextlib.suppress(OSError):  # another process was quicker
+            beside.rename(path)
+    X = sparse.load_npz(path / "X.npz") if (path / "X.npz").exists() else np.load(path / "X.npy")
+    return X, np.load(path / "y.npy")
 
 
 def made_model(library: str, threads: int, row: Row) -> Any:
@@ -74,7 +103,21 @@ def made_model(library: str, threads: int, row: Row) -> Any:
     return getattr(importlib.import_module(f"{package}.{module}"), title)(**options)
 
 
-def serve(library: str, threads: int, share: float, only: str) -> None:
+def wanted(only: str) -> dict[str, Row]:
+    """The rows whose names contain one of NAME|NAME."""
+    return {name: row for name, row in ROWS.items() if any(part.lower() in name.lower() for part in only.split("|"))}
+
+
+def timed(model: Any, row: Row, X: Any, y: Any) -> float:
+    """The least seconds of what a row times."""
+    some = slice(max(X.shape[0] // WARM_UP, 1000))
+    if row.method == "fit":
+        return least(partial(model.fit, X, y), partial(model.fit, X[some], y[some]))
+    method = getattr(model.fit(X, y), row.method)
+    return least(partial(method, X), partial(method, X[some]))
+
+
+def serve(library: str, threads: int, share: float, only: str, folder: str) -> None:
     """All rows in this process; one line of JSON each."""
     import importlib
     import warnings
@@ -83,31 +126,30 @@ def serve(library: str, threads: int, share: float, only: str) -> None:
     if library == US:
         importlib.import_module(US).set_threads(threads)
         print(json.dumps({"name": BARE, "seconds": bare_sum(int(2_000_000 * share))}), flush=True)
-    made: dict[Any, Any] = {}
-    for name, row in ROWS.items():
-        if not any(part.lower() in name.lower() for part in only.split("|")):
-            continue
+    kept: dict[Any, Any] = {}
+    for name, row in wanted(only).items():
         if not {US: True, PEER: row.peer, LIGHT: row.light}[library]:
             continue
-        shape = max(int(row.size[0] * share), 1000), *row.size[1:]
-        if (row.data, shape) not in made:
-            made = {(row.data, shape): row.data(*shape)}  # one table at a time
-        X, y = made[row.data, shape]
-        model = made_model(library, threads, row)
-        work = partial(model.fit, X, y) if row.method == "fit" else partial(getattr(model.fit(X, y), row.method), X)
-        seconds = least(work)
+        if (row.data, row.size) not in kept:
+            kept = {(row.data, row.size): kept_table(row, share, Path(folder))}  # one table at a time
+        seconds = timed(made_model(library, threads, row), row, *kept[row.data, row.size])
         print(json.dumps({"name": name, "seconds": seconds}), flush=True)
         print(f"{library}, {threads} threads, {name}: {seconds:.3f} s", file=sys.stderr, flush=True)
 
 
-def measured(library: str, threads: int, share: float, only: str) -> dict[str, float]:
-    """Seconds by row of one library on so many threads."""
+def measured(library: str, threads: int, options: argparse.Namespace) -> Iterator[tuple[str, float]]:
+    """Rows of one library on so many threads, and their seconds."""
     many = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    call = [sys.executable, "-m", "benchmarks.scaling", "serve", library, str(threads), str(share), only]
+    given = [library, str(threads), str(options.rows), options.only, options.tables]
     path = os.pathsep.join([str(HERE.parent), str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(call, env=os.environ | many | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
-    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {record["name"]: record["seconds"] for record in records}
+    call = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.scaling", "serve", *given],
+        env=os.environ | many | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in call.stdout or ():
+        if line.startswith("{"):
+            record = json.loads(line)
+            yield record["name"], record["seconds"]
 
 
 def markdown(found: "Seconds", threads: list[int], about: str) -> str:
@@ -165,24 +207,33 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", type=float, default=1.0, help="this share of the rows; less than 1 is not saved")
     parser.add_argument("--only", default="", help="only rows whose names contain one of NAME|NAME; not saved")
     parser.add_argument("--peers", default=None, help="threads of the peers; by default the first and the last")
-    parser.add_argument("--save", default=None, help="write the numbers to this file, after each process")
+    parser.add_argument("--tables", default=str(TABLES), help="where made tables are kept; in memory is best")
+    parser.add_argument("--make", action="store_true", help="make the tables and measure nothing")
+    parser.add_argument("--save", default=None, help="write the numbers to this file, after each row")
     parser.add_argument("--gather", nargs="+", default=None, help="measure nothing; put these files together")
     options = parser.parse_args(arguments)
     threads = [int(t) for t in options.threads.split(",") if t]
     cpu = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
     about = f"{len(os.sched_getaffinity(0))} cores of {cpu}, Python {platform.python_version()}. "
-    about += f"Least of {ROUNDS} runs after one to warm up."
+    about += f"Least of {ROUNDS} runs, or of those in {LONG:g} seconds, after one to warm up."
+    Path(options.tables).mkdir(parents=True, exist_ok=True)
+    if options.make:
+        for row in {(row.data, row.size): row for row in wanted(options.only).values()}.values():
+            kept_table(row, options.rows, Path(options.tables))
+        return
     if options.gather:
         found, about = together(options.gather)
     else:
         peers = options.peers.split(",") if options.peers is not None else [str(threads[0]), str(threads[-1])]
         found = {}
-        for library, wanted in ((US, map(str, threads)), (PEER, peers), (LIGHT, peers)):
-            for t in filter(None, wanted):
+        for library, several in ((US, map(str, threads)), (PEER, peers), (LIGHT, peers)):
+            for t in filter(None, several):
                 print(f"{library} on {t} threads …", file=sys.stderr, flush=True)
-                found.setdefault(library, {})[t] = measured(library, int(t), options.rows, options.only)
-                if options.save:
-                    Path(options.save).write_text(json.dumps({"about": about, "seconds": found}, indent=1))
+                rows = found.setdefault(library, {}).setdefault(t, {})
+                for name, seconds in measured(library, int(t), options):
+                    rows[name] = seconds
+                    if options.save:
+                        Path(options.save).write_text(json.dumps({"about": about, "seconds": found}, indent=1))
     if US not in found:
         return
     text = markdown(found if options.gather else with_sums(found), threads, about)
@@ -193,6 +244,6 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        serve(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5])
+        serve(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5], sys.argv[6])
     else:
         main(sys.argv[1:])
