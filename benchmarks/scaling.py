@@ -5,8 +5,8 @@ didact, scikit-learn and LightGBM are those of this Python. Each library and num
 (didact.set_threads; for the others OMP_NUM_THREADS and n_jobs), which warms up on a sixteenth of a row's table and then
 fits it three times, or until six seconds are over: the least time counts. The first row sums a table in a bare compiled
 loop: what the machine's memory allows. The gain of rows that do little but read their table is also shown as a share of
-that sum's, measured in the same process. Tables are made once and kept (`--tables FOLDER`; `--make` does no more). Parts
-measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
+that sum's, measured in the same process. Tables are made once and kept (`--tables FOLDER`; `--make` does no more).
+Parts measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
 """
 
 import argparse

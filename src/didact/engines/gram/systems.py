@@ -19,6 +19,7 @@ from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.overflow import refuse_large
 from didact.core.rows.memory import finite_sum, refuse_square
+from didact.core.rows.pairs import asymmetry
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram_of
 from didact.kernels import RBF, Kernel, Linear, is_positive_semidefinite
@@ -58,14 +59,12 @@ def require_gram(X: AnyArray) -> None:
             "kernel needs a value for every pair of fitted rows."
         )
     K = to_numpy(as_dense(X))
-    for a in range(0, len(K), SOME):
-        difference = np.abs(K[a : a + SOME] - K[:, a : a + SOME].T)
-        if difference.max(initial=0.0) > BELOW_ZERO * np.abs(K[a : a + SOME]).max():
-            i, j = np.unravel_index(difference.argmax(), difference.shape)
-            raise InputError(
-                f"The kernel matrix X is not symmetric: X[{a + i}, {j}] is {K[a + i, j]:g}, and X[{j}, {a + i}] is "
-                f"{K[j, a + i]:g}. Both are the kernel of the same two rows."
-            )
+    apart, i, j = asymmetry(K)
+    if apart > 0 and apart > BELOW_ZERO * np.abs(K).max():
+        raise InputError(
+            f"The kernel matrix X is not symmetric: X[{i}, {j}] is {K[i, j]:g}, and X[{j}, {i}] is {K[j, i]:g}. "
+            "Both are the kernel of the same two rows."
+        )
 
 
 def factored(S: AnyArray, ridge: float) -> Callable[[Array], Array]:

@@ -8,6 +8,7 @@ from didact.core.errors import InputError
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import is_callable, none, one_of, param
 from didact.core.rows.memory import finite_sum
+from didact.core.rows.pairs import asymmetry
 from didact.core.typing import Array
 from didact.engines.neighbors.tables import each_block, tables
 from didact.parts.distances import NAMES
@@ -66,10 +67,9 @@ def finite_distances(noun: Any, rows: Array, names: Any) -> Array:
 
 def require_symmetric(D: Array) -> None:
     """Refuse a table of distances that differs from its transpose by more than rounding."""
-    apart = np.abs(D - D.T)
-    i, j = np.unravel_index(int(np.argmax(apart)), D.shape)
-    if apart[i, j] > max(SYMMETRIC, 8 * float(np.finfo(D.dtype).eps)) * float(D.max()):
-        raise asymmetric(D, int(i), int(j))
+    apart, i, j = asymmetry(D)
+    if apart > 0 and apart > max(SYMMETRIC, 8 * float(np.finfo(D.dtype).eps)) * float(D.max()):
+        raise asymmetric(D, i, j)
 
 
 def asymmetric(D: Any, i: int, j: int) -> InputError:

@@ -22,6 +22,8 @@ from sklearn.utils.validation import check_symmetric
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError, users_level
 from didact.core.rows.memory import finite_sum
+from didact.core.rows.pairs import asymmetry
+from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.engines.spectral.eigen import eigenpairs, fixed_signs
@@ -29,6 +31,8 @@ from didact.engines.spectral.tuning import FILLED_DEGREE
 from didact.parts.distances import Euclidean, Precomputed
 
 APART = "Graph is not fully connected, spectral embedding may not work as expected."
+SOME_ROWS = 64  # of a dense matrix, worked on at once
+SAME_AFFINITY = 1e-10  # between an affinity and that of the same nodes the other way round
 NOT_FINITE = "The affinities hold NaN or infinity: check the kernel and the scale of X."
 
 
@@ -64,7 +68,9 @@ def symmetric(A: Any) -> Any:
     """Affinities of all pairs of nodes, averaged with their transpose where they differ from it (with a warning)."""
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise InputError(f"Affinities of all pairs are a square matrix (rows by rows), not {A.shape[0]}×{A.shape[1]}.")
-    return A if is_tensor(A) else check_symmetric(A)
+    if is_tensor(A) or (not is_sparse(A) and asymmetry(A)[0] <= SAME_AFFINITY):
+        return A
+    return check_symmetric(A, tol=SAME_AFFINITY)
 
 
 def is_connected(A: Any) -> bool:
@@ -98,25 +104,45 @@ def laplacian(A: Any, normed: bool) -> tuple[Any, Any, float]:
     A node without neighbours has the eigenvalue 0, as any other connected component has.
     """
     xp, sparse = namespace(A.data if is_sparse(A) else A), is_sparse(A)
-    A = A.astype(np.float64) if sparse else A + 0.0 if is_tensor(A) else np.array(A, np.float64)
-    A = A - sp.diags_array(A.diagonal()) if sparse else A * (1.0 - like_eye(A))
-    degrees = np.asarray(A.sum(axis=0)).ravel() if sparse else xp.sum(A, axis=0)
+    A = A.astype(np.float64) if sparse else A + 0.0 if is_tensor(A) else np.array(A, np.float64, order="C")
+    A = A - sp.diags_array(A.diagonal()) if sparse else put_diagonal(A, 0.0)
+    degrees = np.asarray(A.sum(axis=0)).ravel() if sparse else _column_sums(A)
     if bool(xp.any(degrees < 0)):
         row = int(xp.argmin(degrees))
         raise InputError(f"The affinities of row {row} have a negative sum: affinities are at least 0.")
     lonely = degrees == 0
     roots = xp.where(lonely, xp.ones_like(degrees), degrees**0.5)
     if normed:
-        scale = sp.diags_array(1.0 / roots) if sparse else 1.0 / roots
-        A = scale @ A @ scale if sparse else A * scale * scale[:, None]
+        A = sp.diags_array(1.0 / roots) @ A @ sp.diags_array(1.0 / roots) if sparse else _scaled(A, 1.0 / roots)
         degrees = xp.where(lonely, xp.zeros_like(degrees), xp.ones_like(degrees))
     shift = 1.0 if normed else 2.0 * float(xp.max(degrees))
     if sparse and A.nnz <= FILLED_DEGREE * A.shape[0]:
         return (sp.diags_array(degrees) - A).tocsr(), roots, 0.0
-    return A + (sp.diags_array(shift - degrees) if sparse else like_eye(A) * (shift - degrees)), roots, shift
+    return A + sp.diags_array(shift - degrees) if sparse else put_diagonal(A, shift - degrees), roots, shift
 
 
-def like_eye(A: Any) -> Any:
-    """The unit matrix of a dense matrix's size, type and device."""
-    xp = namespace(A)
-    return xp.eye(A.shape[0], dtype=A.dtype, device=A.device) if is_tensor(A) else np.eye(A.shape[0])
+def put_diagonal(A: Any, values: Any) -> Any:
+    """A dense matrix with these numbers on its diagonal, which are written into it."""
+    index = namespace(A).arange(len(A), device=A.device) if is_tensor(A) else np.arange(len(A))
+    A[index, index] = values
+    return A
+
+
+def _column_sums(A: Any) -> Any:
+    """The sums of the columns of a dense matrix, on the library's threads."""
+    if is_tensor(A):
+        return namespace(A).sum(A, axis=0)
+    return np.sum(parallel_map(lambda a: A[a : a + SOME_ROWS].sum(axis=0), range(0, len(A), SOME_ROWS)), axis=0)
+
+
+def _scaled(A: Any, scale: Any) -> Any:
+    """A_ij s_i s_j of a dense matrix, which an array is overwritten by."""
+    if is_tensor(A):
+        return A * scale * scale[:, None]
+
+    def rows(a: int) -> None:
+        A[a : a + SOME_ROWS] *= scale
+        A[a : a + SOME_ROWS] *= scale[a : a + SOME_ROWS, None]
+
+    parallel_map(rows, range(0, len(A), SOME_ROWS))
+    return A

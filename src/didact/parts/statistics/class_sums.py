@@ -10,7 +10,7 @@ import numpy as np
 from didact.core.backend import read_only, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block
-from didact.core.threads import parallel_map
+from didact.core.threads import LONG, parallel_map
 from didact.core.typing import Array
 from didact.parts.statistics.class_sums_loops import (
     add_dense_rows,
@@ -133,7 +133,10 @@ def log_shares(counts: Array) -> Array:
         row /= max(float(row.sum()), ZERO_PROBABILITY)
         np.log(np.maximum(row, ZERO_PROBABILITY, out=row), out=row)
 
-    parallel_map(one, counts)
+    if counts.size < LONG:
+        list(map(one, counts))
+    else:
+        parallel_map(one, counts)
     return counts
 
 
