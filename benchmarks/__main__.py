@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER|all [--only NAME] [--quick]``, or setup, report, accelerate, scaling, compile."""
+"""``python -m benchmarks CHAPTER|all [--only NAME] [--quick]``; setup, report, accelerate, scaling, alone, compile."""
 
 import argparse
 import datetime
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import accelerate, harness, processes, real_data, report, scaling
+from benchmarks import accelerate, alone, harness, processes, real_data, report, scaling
 from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
@@ -50,11 +50,10 @@ def versions(library: str, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
     return {
         "date": datetime.date.today().isoformat(),
         "cores": len(os.sched_getaffinity(0)),
-        "cpu": next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown"),
+        "cpu": processes.cpu_name(),
         "python": platform.python_version(),
         "load": os.getloadavg()[0],
         "versions": versions(processes.US, ("didact", "numba")) | versions("peers", DISTRIBUTIONS),
@@ -103,6 +102,10 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["scaling"]:  # another machine, and options of its own
         scaling.main(sys.argv[2:])
+        report.write()
+        return
+    if sys.argv[1:2] == ["alone"]:  # one thread
+        alone.main(sys.argv[2:])
         report.write()
         return
     if sys.argv[1:2] == ["compile"]:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.processes import cpu_name
 from benchmarks.tables import table, three
 
 HERE = Path(__file__).parent
@@ -173,8 +174,7 @@ def main(arguments: list[str]) -> None:
     if unknown := sorted(set(wanted) - set(known)):
         sys.exit(f"There is no {', '.join(unknown)}; there are: {', '.join(known)}.")
     results = json.loads(FILE.read_text())["results"] if FILE.exists() else {}
-    cpu = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
-    about = f"{datetime.date.today()}, {cpu}, Python {platform.python_version()}, Numba {version('numba')}"
+    about = f"{datetime.date.today()}, {cpu_name()}, Python {platform.python_version()}, Numba {version('numba')}"
     about += "." if asked.jobs == 1 else f", {asked.jobs} processes at a time."
     with ThreadPoolExecutor(asked.jobs) as pool:
         for name, record in zip(wanted, pool.map(measured, wanted), strict=True):

@@ -89,6 +89,24 @@ class Worker:
             self.process = None
 
 
+def lines_on_threads(threads: int, module: str, *arguments: str) -> Iterator[Any]:
+    """What a fresh process of this Python prints as JSON, line by line; BLAS and OpenMP have so many threads in it."""
+    many = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    call = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        env=os.environ | many | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in call.stdout or ():
+        if line.startswith("{"):
+            yield json.loads(line)
+
+
+def cpu_name() -> str:
+    """The processor's name for itself."""
+    return Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0] or "unknown"
+
+
 @contextmanager
 def busy_process() -> Iterator[None]:
     """Another process that keeps a core busy, pinned to none."""

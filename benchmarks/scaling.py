@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import cpu_name, lines_on_threads
 from benchmarks.scaling_rows import ROWS, Row
 
 HERE = Path(__file__).parent
@@ -139,17 +139,9 @@ def serve(library: str, threads: int, share: float, only: str, folder: str) -> N
 
 def measured(library: str, threads: int, options: argparse.Namespace) -> Iterator[tuple[str, float]]:
     """Rows of one library on so many threads, and their seconds."""
-    many = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     given = [library, str(threads), str(options.rows), options.only, options.tables]
-    path = os.pathsep.join([str(HERE.parent), str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    call = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.scaling", "serve", *given],
-        env=os.environ | many | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    for line in call.stdout or ():
-        if line.startswith("{"):
-            record = json.loads(line)
-            yield record["name"], record["seconds"]
+    for record in lines_on_threads(threads, "benchmarks.scaling", "serve", *given):
+        yield record["name"], record["seconds"]
 
 
 def markdown(found: "Seconds", threads: list[int], about: str) -> str:
@@ -213,8 +205,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--gather", nargs="+", default=None, help="measure nothing; put these files together")
     options = parser.parse_args(arguments)
     threads = [int(t) for t in options.threads.split(",") if t]
-    cpu = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
-    about = f"{len(os.sched_getaffinity(0))} cores of {cpu}, Python {platform.python_version()}. "
+    about = f"{len(os.sched_getaffinity(0))} cores of {cpu_name()}, Python {platform.python_version()}. "
     about += f"Least of {ROUNDS} runs, or of those in {LONG:g} seconds, after one to warm up."
     Path(options.tables).mkdir(parents=True, exist_ok=True)
     if options.make:
