@@ -74,6 +74,9 @@ class Grower:
         )
         self.member = group_bits(interactions, p)
         self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
+        self.whole = np.array_equal(self.chosen, np.arange(p)) and not limits.max_features
+        if self.whole:  # features that are counted together are searched by the same task
+            self.chosen = self.bundles.places
         self.bit_words = bit_words(bins)
         self.threads = min(thread_count(), max(codes.size // CODES_PER_THREAD, 1))
         self.n_channels = channels.n_channels
@@ -119,9 +122,7 @@ class Grower:
         now["tasks"], now["threads"], now["splits"], now["nodes"] = 1, threads, 1, 1
         splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
         now["free"] = max(len(self.hists) - 1, 0)
-        every = np.array_equal(self.chosen, np.arange(len(self.columns)))
-        shares = every and not self.limits.max_features
-        now["whole"], now["shares"] = shares and not self.bundles.n_codes, shares and self.bundles.n_codes > 0
+        now["whole"] = self.whole
         return TreeBuffers(
             board=new_board(1), now=now, waiting=np.empty(n_nodes, np.int64),
             free=np.arange(len(self.hists))[::-1].copy(), splits=splits, tasks=np.zeros(most, TASK_FIELDS),

@@ -2,11 +2,10 @@
 
 A round splits one large node or some small ones. Its steps: part the nodes' rows by tiles, and move them to their
 places; count the smaller children, by columns, or tile by tile as rows are moved into a histogram for each thread,
-which are then merged; search the children's best splits by features. Where each column is a feature, the tasks that
-merge or count columns also search them (`whole`): the histograms are in the core's cache then, and there is one step
-less. Features that were counted in bundles get their sums in the tasks that search them (`shares`), or in a step
-before, where these are not cut by features. Who finishes the last task of a step prepares the next one (see
-`didact.core.jit.atomics`). One thread has one task a step.
+which are then merged; search the children's best splits by features. Where all features are searched, the tasks that
+merge or count columns also search their features (`whole`): the histograms are in the core's cache then, and there is
+one step less. Where features are drawn, those that were counted in bundles get their sums in a step before. Who
+finishes the last task of a step prepares the next one (see `didact.core.jit.atomics`). One thread has one task a step.
 
 With a limit of leaves the leaf of largest gain is split first. Where that is small, others are split in the same round
 that come next by what is known; the tree takes up splits in the order in which one thread would make them, so that
@@ -54,6 +53,7 @@ from didact.engines.trees.growers.task_loops import (
     searches,
 )
 from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, write_units
+from didact.engines.trees.splits.histogram_cut_loops import is_better
 from didact.engines.trees.splits.histogram_loops import Int, add_totals
 
 LEAST_KEPT = 64  # rows of nodes whose histograms are kept, at least
@@ -122,7 +122,7 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
         now.step = MERGE
         _cut(now, tasks, ZERO, ZERO, width, min(now.threads, width))
     elif done >= COUNT:  # or merged, or unbundled
-        if bundled and done != UNBUNDLE and (now.shares == 0 or splits[0].node < 0):
+        if bundled and done != UNBUNDLE and now.whole == 0:
             now.step = UNBUNDLE
             for e in range(now.splits):
                 pieces = min((now.threads + now.splits - 1) // now.splits, features.shape[0])
@@ -245,7 +245,7 @@ def _plan_counts(
             _cut(now, tasks, e, start, start + rows, min(rows // SHARE_ROWS + 1, 4 * now.threads))
         else:
             now.step = COUNT
-            most = min(max(rows * width // SHARE_CODES, 1), width) if bundled else width
+            most = min(max(rows * width // SHARE_CODES, 1), width) if bundled and not whole else width
             _cut(now, tasks, e, ZERO, width, min((now.threads + many - 1) // many, most))
 
 
@@ -299,7 +299,8 @@ def _record_all(count: Int, groups: Int, nodes: NodeTable, shared: TreeBuffers) 
         for side in range(2):
             node, best = shared.splits[of].left if side == 0 else shared.splits[of].right, -1
             for j in range(first, k if node >= 0 else first):
-                if tasks[j].left != 1 - side and (best < 0 or found[j, side].gain > found[best, side].gain):
+                one = found[j, side]
+                if tasks[j].left != 1 - side and (best < 0 or is_better(one.gain, one.feature, found[best, side])):
                     best = j
             if best < 0:
                 continue

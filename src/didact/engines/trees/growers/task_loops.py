@@ -33,15 +33,15 @@ from didact.engines.trees.growers.histogram_node_loops import (
     search_node,
 )
 from didact.engines.trees.rows.bundles import Bundles
-from didact.engines.trees.rows.bundles_loops import unbundle
+from didact.engines.trees.rows.bundles_loops import clear_columns, column_slots, unbundle
 from didact.engines.trees.rows.fixed_point_loops import ZERO
-from didact.engines.trees.splits.histogram_loops import Int, count_columns, part, set_zero, subtract
+from didact.engines.trees.splits.histogram_loops import Int, count_columns, part, set_zero
 
 BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, UNBUNDLE, SEARCH = range(10)  # steps in their order
 
 STATE_FIELDS = np.dtype([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree",
-    "whole", "shares"
+    "whole"
 )])  # fmt: skip
 SPLIT_FIELDS = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
 TASK_FIELDS = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
@@ -99,21 +99,26 @@ def do_task(
         return rows.shape[0] * width
     else:
         split, looked, now = shared.splits[task.of], b - a, shared.now[0]
+        counts, first, stop = step in (COUNT, MERGE), a, b  # the features' places
+        if counts:
+            first, stop = bundles.starts[a], bundles.starts[b]
         if split.hist >= 0:
-            parent = hists[nodes.at[split.node].hist] if split.node >= 0 else hists[split.hist][:0]
+            hist = hists[split.hist]
+            parent = hists[nodes.at[split.node].hist] if split.node >= 0 else hist[:0]
             if step == COUNT:
                 child = nodes.at[split.small]
                 rows = order[child.start : child.stop]
-                _count(a, b, rows, bundles, sample.fixed, sample.labels, hists[split.hist], parent)
+                clear_columns(a, b, space.features, bundles, hist)
+                count_columns(bundles.codes, sample.fixed, sample.labels, rows, a, b, bundles.first, hist)
                 looked *= rows.shape[0]
             elif step == MERGE:
-                _merge(a, b, bundles, shared.hists, shared.used, now.round, hists[split.hist], parent)
-            elif step == UNBUNDLE or (now.shares != 0 and split.node >= 0):
-                unbundle(a, b, space.features, bundles.parts, bundles.targets, hists[split.hist], parent)
+                _merge(a, b, space.features, bundles, shared.hists, shared.used, now.round, hist)
+            if step == UNBUNDLE or (counts and (now.whole != 0 or bundles.n_codes == 0)):
+                unbundle(first, stop, space.features, bundles, hist, parent)
         for side in range(2 if searches(step, now.whole, split.node) else 0):
             child = split.left if side == 0 else split.right
             if child >= 0 and task.left != 1 - side:
-                search_node(child, a, b, sample, space, limits, criterion, nodes, hists, mine)
+                search_node(child, first, stop, sample, space, limits, criterion, nodes, hists, mine)
                 _keep_found(k, side, mine, shared)
         return looked
     return b - a
@@ -169,51 +174,17 @@ def _move(task: Any, order: Array, parted: Array) -> None:
         last -= one
 
 
-@jit_unmanaged(cold=True)
-def _slots_of(a: Int, b: Int, first: Array, hist: Array) -> tuple[Int, Int]:
-    """The slots of the columns a … b − 1, with those between and, at the ends, outside of all columns."""
-    start = np.int64(first[a]) if a > 0 else np.int64(0)
-    return start, np.int64(first[b]) if b < first.shape[0] else hist.shape[0]
-
-
-@jit_unmanaged
-def _count(
-    a: Int,
-    b: Int,
-    rows: Array,
-    bundles: Bundles,
-    fixed: Array,
-    labels: Array | None,
-    hist: Array,
-    parent: Array,
-) -> None:
-    """Count the smaller child's rows by the columns a … b − 1, and take them from the parent's, if there is one.
-
-    They are taken later where bundles have to be added to their columns before; so they are in `_merge`.
-    """
-    start, stop = _slots_of(a, b, bundles.first, hist)
-    set_zero(hist[start:stop])
-    count_columns(bundles.codes, fixed, labels, rows, a, b, bundles.first, hist)
-    if parent.shape[0] > 0 and bundles.n_codes == 0:
-        subtract(parent[start:stop], hist[start:stop])
-
-
 @jit_unmanaged
 def _merge(
-    a: Int, b: Int, bundles: Bundles, parts: Array, used: Array, now: Int, out: Array, parent: Array
+    a: Int, b: Int, features: Array, bundles: Bundles, parts: Array, used: Array, now: Int, out: Array
 ) -> None:  # fmt: skip
-    """Add up the columns a … b − 1 of the histograms that threads have used in this round.
-
-    They are taken from the parent's, if there is one.
-    """
-    start, stop = _slots_of(a, b, bundles.first, out)
-    hist = flat(out[start:stop])
-    for k in range(hist.shape[0]):
-        hist[k] = 0
+    """Add up the columns a … b − 1 of the histograms that threads have used in this round."""
+    clear_columns(a, b, features, bundles, out)
     for t in range(used.shape[0]):
-        if used[t] == now:
-            part = flat(parts[t][start:stop])
+        if used[t] != now:
+            continue
+        for column in range(a, b):
+            start, stop = column_slots(column, features, bundles)
+            hist, part = flat(out[start:stop]), flat(parts[t][start:stop])
             for k in range(hist.shape[0]):
                 hist[k] += part[k]
-    if parent.shape[0] > 0 and bundles.n_codes == 0:
-        subtract(parent[start:stop], out[start:stop])

@@ -23,6 +23,8 @@ class Bundles(NamedTuple):
 
     codes: Array  # uint8 or uint16 (n, columns), row after row
     first: Array  # uint64 (columns): first slot of each column; bundled ones are behind the slots of all features
+    places: Array  # int64 (features): the features column by column
+    starts: Array  # int64 (columns + 1): the first place of each column's features
     parts: (
         Array  # int64 (features, 3): first slot of its bundle, number of bundled codes (0: it is alone), first target
     )
@@ -68,8 +70,11 @@ class Bundle:
 
 def unbundled(codes: Array, first: Array) -> Bundles:
     """Every column counted by itself, without bundles."""
-    none = np.zeros((len(first), 3), np.int64), np.empty(0, np.uint32)
-    return Bundles(np.ascontiguousarray(codes), first.astype(np.uint64), *none, 0)
+    return Bundles(
+        codes=np.ascontiguousarray(codes), first=first.astype(np.uint64), places=np.arange(len(first)),
+        starts=np.arange(len(first) + 1), parts=np.zeros((len(first), 3), np.int64), targets=np.empty(0, np.uint32),
+        n_codes=0,
+    )  # fmt: skip
 
 
 def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bundles:
@@ -90,17 +95,20 @@ def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bund
             packed[rows, k] = group.codes[rows]
 
     parallel_map(pack, range(0, len(codes), PACKED_ROWS))
-    parts, n_codes, begin, places = np.zeros((len(first), 3), np.int64), 0, 0, []
+    parts, n_codes, begin, slots_of = np.zeros((len(first), 3), np.int64), 0, 0, []
     targets = parallel_map(lambda group: group.targets(columns, first), groups)
     for group, some in zip(groups, targets, strict=True):
-        places.append(slots + n_codes)
+        slots_of.append(slots + n_codes)
         n_codes += len(some[0])
         for f in group.features:
-            parts[f] = places[-1], len(some[0]), begin
+            parts[f] = slots_of[-1], len(some[0]), begin
             begin += len(some[0])
-    starts = np.append(first[alone], places).astype(np.uint64)
-    slots_of = np.concatenate([slots_of for some in targets for slots_of in some])
-    return Bundles(codes=packed, first=starts, parts=parts, targets=slots_of, n_codes=n_codes)
+    columns_of = [[f] for f in alone] + [group.features for group in groups]
+    return Bundles(
+        codes=packed, first=np.append(first[alone], slots_of).astype(np.uint64), places=np.concatenate(columns_of),
+        starts=np.cumsum([0, *map(len, columns_of)]), parts=parts, n_codes=n_codes,
+        targets=np.concatenate([each for some in targets for each in some]),
+    )  # fmt: skip
 
 
 def find_bundles(columns: Array, counts: Array) -> list[Bundle]:

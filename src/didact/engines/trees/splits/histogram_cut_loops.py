@@ -89,10 +89,16 @@ def _general_score(
     return score1(criterion, sums, 0, n)
 
 
+@jit_unmanaged(inline="always")  # an expression with a name
+def is_better(gain: float, f: Int, other: Any) -> bool:
+    """Whether a split of feature f is better than another: of equal gains, in whatever order, the first feature's."""
+    return bool(gain > other.gain or (gain == other.gain and f < other.feature))
+
+
 @jit_unmanaged
 def try_split(
-    left: Array, right: Array, total: Array, how: Reading, inverse: Array, bound: Bound, limits: Any, criterion: Any,
-    sums: Array, best: Array,
+    f: Int, left: Array, right: Array, total: Array, how: Reading, inverse: Array, bound: Bound, limits: Any,
+    criterion: Any, sums: Array, best: Array,
 ) -> bool:  # fmt: skip
     """Score the split with these sums on the left; True if it is the best so far, and then its gain is kept."""
     C = total.shape[0]
@@ -116,7 +122,7 @@ def try_split(
     else:
         score = score1(criterion, sums, 0, n) + score1(criterion, sums, at, n)
     gain = score - bound.score
-    if not gain > best[0].gain:
+    if not is_better(gain, f, best[0]):
         return False
     best[0].gain, best[0].left_value, best[0].right_value = gain, left_value, right_value
     return True
@@ -189,7 +195,7 @@ def scan_pairs(
     if only >= 0:
         first, stop = max(first, only), min(stop, only + 1)
     gain = pair_gains(sums, first, stop, total[0], total[last], how, inverse, parent, limits, criterion, gains)
-    if not gain > best[0].gain:
+    if not is_better(gain, f, best[0]):
         return False
     place = first
     while gains[place] < gain:
@@ -213,7 +219,7 @@ def scan_fixed(
             left[c] += hist[at + k, c]
         if is_empty(hist, at + k) or (only >= 0 and k != only):
             continue
-        if try_split(left, right, total, how, inverse, bound, limits, criterion, sums, best):
+        if try_split(f, left, right, total, how, inverse, bound, limits, criterion, sums, best):
             best[0].feature, best[0].bin, best[0].missing_left = f, k, start >= 0
             found = True
             for c in range(C):
