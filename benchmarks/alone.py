@@ -57,9 +57,11 @@ class Clocked:
         return bool(getattr(self.state, "serial", False))
 
     def count(self) -> int:
+        """In place of `thread_count`."""
         return 1 if self.inside() else THREADS
 
     def map(self, fn: Callable[[Any], Any], items: Iterable[Any], left: Any = None) -> list[Any]:
+        """In place of `parallel_map`."""
         items = list(items)
         if self.inside() or len(items) < 2:
             return [fn(item) for item in items]
@@ -73,6 +75,7 @@ class Clocked:
         return results
 
     def share(self, pieces: int, loop: Callable[[Any], Any]) -> None:
+        """In place of `share_pieces`."""
         import numpy as np
 
         turn, start, inside = np.array([0, self.pool.PIECES_AT_ONCE]), time.perf_counter(), self.inside()
@@ -123,7 +126,7 @@ def markdown(found: dict[str, dict[str, float]], about: str) -> str:
         bound = "BLAS" if ROWS[name].blas else three(one["bound"])
         shown = [three(one["whole"]), f"{one['alone'] / one['whole']:.1%}", f"{one['rounds']:.0f}", bound]
         rows.append([name, *shown, three(gain) if gain else "–"])
-    header = ["", "on one thread, s", "of it alone", "rounds", "bound of the gain", "measured (scaling)"]
+    header = ["row", "on one thread, s", "of it alone", "rounds", "bound of the gain", "measured (scaling)"]
     return f"\n## alone\n\n{about}\n\n" + table(header, rows)
 
 
