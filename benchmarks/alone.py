@@ -25,7 +25,7 @@ from benchmarks.scaling_rows import ROWS, Row
 
 THREADS = 16
 ROUNDS = 2
-IDLE = 1e-3  # of the longest piece: a call that came to a board of tasks when nothing was left; so did half of them
+IDLE = 0.02  # of the longest piece: a call that came to a board of tasks when nothing was left; so did half of them
 
 
 class Round(NamedTuple):

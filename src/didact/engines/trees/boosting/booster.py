@@ -136,7 +136,7 @@ class Booster:
     def raw(self) -> Array:
         """The present predictions (outputs, n), with all trees."""
         if self.last is not None:
-            add_leaf_values(self.last, self.grower.order, self._raw[0])
+            add_leaf_values([self.last], [self.grower.order], [self._raw[0]])
             self.last = None
         return self._raw
 
@@ -187,8 +187,10 @@ class Booster:
         ]
         grow_side_by_side(begun)
         earlier = [self._scaled(each, 0) for growth in begun for each in growth.earlier()]
-        grown = zip(some, finish_trees(begun), strict=True)
-        return earlier + parallel_map(lambda each: self._counted(each[0][0], each[1], rows), grown)
+        grown, outputs = finish_trees(begun), [k for k, _ in some]
+        trees = parallel_map(lambda each: self._scaled(*each), zip(grown, outputs, strict=True))
+        self._add(grown, trees, outputs, rows)
+        return earlier + trees
 
     def _passes(self, k: int, last: Leaves, every: bool) -> Passes:
         objective = self.objective
@@ -200,20 +202,27 @@ class Booster:
             rate=float(self.plan.learning_rate), steep=bool(objective.loss.steep),
         )  # fmt: skip
 
-    def _counted(self, k: int, grown: Grown, rows: Array | None) -> Tree:
-        """The tree with its final leaf values, added to the predictions now or together with the next gradients."""
-        tree = self._scaled(grown, k)
-        leaves = Leaves(grown.starts, grown.stops, tree.value[grown.leaf_nodes, 0, 0])
+    def _add(self, grown: list[Grown], trees: list[Tree], outputs: list[int], rows: Array | None) -> None:
+        """Add the trees' values to the predictions of their outputs, now or together with the next gradients."""
+        leaves = [
+            Leaves(one.starts, one.stops, tree.value[one.leaf_nodes, 0, 0])
+            for one, tree in zip(grown, trees, strict=True)
+        ]  # fmt: skip
         if self.objective.compiled != GIVEN and rows is None:
-            self.last = leaves
-            return tree
-        add_leaf_values(leaves, grown.order, self._raw[k])
-        if rows is not None:
-            out = np.ones(self._raw.shape[1], bool)
-            out[rows] = False
-            others = np.flatnonzero(out)
+            (self.last,) = leaves
+            return
+        add_leaf_values(leaves, [one.order for one in grown], [self._raw[k] for k in outputs])
+        if rows is None:
+            return
+        out = np.ones(self._raw.shape[1], bool)
+        out[rows] = False
+        others = np.flatnonzero(out)
+
+        def predict(each: tuple[int, Tree]) -> None:
+            k, tree = each
             self._raw[k, others] += predict_sum(pack([tree]), self.X[others], np.zeros((len(others), 1)))[:, 0]
-        return tree
+
+        parallel_map(predict, zip(outputs, trees, strict=True))
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
         """The tree with its values times the learning rate, after leaf values of some losses are recomputed."""
@@ -236,12 +245,13 @@ class Booster:
         return out
 
 
-def add_leaf_values(leaves: Leaves, order: Array, out: Array) -> None:
-    """Add the values of their leaves to the rows of the sample."""
+def add_leaf_values(leaves: list[Leaves], orders: list[Array], outs: list[Array]) -> None:
+    """Add the values of their leaves to the rows of the sample, for each tree to predictions of its own."""
+    n = len(outs[0])
+    size = max(4 * PASS_ROWS, len(outs) * n // (4 * thread_count()))
 
-    size = max(4 * PASS_ROWS, len(out) // (4 * thread_count()))  # one call where another thread has other trees
+    def piece(place: tuple[int, int]) -> None:
+        k, start = place
+        add_leaves(*leaves[k], orders[k], start, start + size, outs[k])
 
-    def piece(start: int) -> None:
-        add_leaves(*leaves, order, start, start + size, out)
-
-    parallel_map(piece, range(0, len(out), size))
+    parallel_map(piece, [(k, start) for k in range(len(outs)) for start in range(0, n, size)])
