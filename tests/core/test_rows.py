@@ -24,6 +24,7 @@ from didact import Batches
 from didact.core.errors import InputError
 from didact.core.rows import BatchRows, Block, ClusterRows, KeptBlocks, MemoryRows, is_dask, memory
 from didact.core.rows.memory import memory_limit, refuse_square
+from didact.core.sparse import row_slice
 
 
 class Seen(NamedTuple):
@@ -211,7 +212,7 @@ def test_a_block_has_its_columns_by_name():
 def test_sparse_slices_equal_dense_ones(n, a, b, density):
     start, stop = sorted((min(a, n), min(b, n)))
     X = sp.random_array((n, 4), density=density, rng=np.random.default_rng(n), format="csr")
-    block = memory._slice(X, start, stop)
+    block = row_slice(X, start, stop)
     assert block.nnz == 0 or np.shares_memory(block.data, X.data), "a slice is a view"
     np.testing.assert_array_equal(block.toarray(), X.toarray()[start:stop])
     block.check_format(full_check=True)  # it may copy

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
 from didact.core.overflow import all_finite, listed, refuse_extreme
 from didact.core.rows.base import Block, Rows, S, merge_two, target_shape
+from didact.core.sparse import row_slice
 from didact.core.threads import parallel_map
 
 try:
@@ -94,7 +94,7 @@ class MemoryRows(Rows):
         if not self.is_sparse:
             return Block._make([None if c is None else c[start:stop] for c in self.columns])
         if (start, stop) not in self._blocks:  # slices are cached, as every pass needs them
-            self._blocks[start, stop] = self.columns.each(_slice, start, stop)
+            self._blocks[start, stop] = self.columns.each(row_slice, start, stop)
         return self._blocks[start, stop]
 
     def prepared(self, fn: Callable[..., Block], *args: Any) -> "MemoryRows":
@@ -217,28 +217,6 @@ def _joined(X: Any, pieces: list[list[int]]) -> list[list[int]]:
         number *= 2
     cuts = np.linspace(0, len(pieces), min(number, len(pieces)) + 1).astype(int)
     return [[pieces[a][0], pieces[b - 1][-1]] for a, b in pairwise(cuts)]
-
-
-def _slice(column: Any, start: int, stop: int) -> Any:
-    """Some rows of a column, without a copy (SciPy's own slicing of sparse rows copies)."""
-    if not is_sparse(column):
-        return column[start:stop]
-    if start == 0 and stop == column.shape[0]:
-        return column
-    a, b = column.indptr[start], column.indptr[stop]
-    block = sp.csr_array((stop - start, column.shape[1]), dtype=column.dtype)
-    block.data, block.indices = np.asarray(_Part(column.data[a:b])), np.asarray(_Part(column.indices[a:b]))
-    block.indptr = column.indptr[start : stop + 1] - a
-    return block
-
-
-class _Part:
-    """A slice of an array that hides its base: SciPy copies slices of a larger array in every transpose."""
-
-    size = 0
-
-    def __init__(self, part: Any):
-        self.part, self.__array_interface__ = part, part.__array_interface__
 
 
 def finite_sum(X: Any) -> bool:

@@ -13,6 +13,7 @@ from scipy import special
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError, users_level
+from didact.core.sparse import row_slice
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
 from didact.engines.components.score_loops import (
@@ -78,7 +79,7 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
     step = step if not is_sparse(X) else max(step, -(-n // 16))
     starts = range(0, X.shape[0], step)
     with blas_for(X.shape[1]):
-        found = parallel_map(lambda s: fn(X[s : s + step], *args), starts)
+        found = parallel_map(lambda s: fn(row_slice(X, s, s + step), *args), starts)
     return np.concatenate(found).astype(X.dtype, copy=False)
 
 

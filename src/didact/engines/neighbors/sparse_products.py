@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.sparse import row_slice
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.neighbors import products_loops, sparse_loops
@@ -41,7 +42,7 @@ def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Arra
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
     terms = int(np.diff(X.indptr).max(initial=0)) + 1
     for a, b in block_edges(n, STEP):
-        P = np.ascontiguousarray((X[a:b] @ T).T, np.float64)
+        P = np.ascontiguousarray((row_slice(X, a, b) @ T).T, np.float64)
         margin = _margin(terms, length, float(np.sqrt(squares[a:b].max())), np.float64)
         products_loops.collect(P, 0.5 * squares[a:b], a, margin, skip, *lists)
     sparse_loops.refine_sparse(
