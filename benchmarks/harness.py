@@ -170,19 +170,21 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
 
 
 def narrowed(workload: Workload, record: Record, rows: int) -> Workload:
-    """The workload with more rows, and the fastest variants that agreed of each library that is quick enough for it."""
+    """The workload with more rows, and for each library that is quick enough for it variants that agreed: the fastest.
+
+    Of quick ones the two fastest, and the most exact one, by which others are judged where the answer gives a bound.
+    """
     fits = {}
     for library, variants in workload.fits.items():
         ours = record["libraries"][library]
         if "median" not in ours or (library != US and ours["minimum"] > TENFOLD):
             continue
-        seconds = {
-            v["label"]: v["seconds"]
-            for v in ours["variants"]
-            if v.get("gap", np.inf) <= workload.check.agree and v["seconds"] <= 2 * ours["minimum"]
-        } | {ours["variant"]: 0.0}
-        good = [fit for fit in variants if fit.label in seconds]
-        fits[library] = sorted(good, key=lambda fit: seconds[fit.label])[: 2 if ours["minimum"] < 5 else 1]
+        agreed = [v for v in ours["variants"] if v.get("gap", np.inf) <= workload.check.agree]
+        near = sorted((v for v in agreed if v["seconds"] <= 2 * ours["minimum"]), key=lambda v: v["seconds"])
+        chosen = {ours["variant"]}
+        if ours["minimum"] < 5 and near:
+            chosen |= {v["label"] for v in (near[0], near[1 % len(near)], min(near, key=lambda v: v["gap"]))}
+        fits[library] = [fit for fit in variants if fit.label in chosen]
     return replace(workload, fits=fits, data=replace(workload.data, rows=rows))
 
 
