@@ -24,11 +24,11 @@ from didact.engines.linear.pass_loops import (
     add_lines,
     ask_for,
     copy_rows,
-    fill_upper,
     filled,
     flat_view,
     number_column,
     piece_matrices,
+    summed,
     tile_rows,
 )
 from didact.parts.exp_loops import ratio1
@@ -57,7 +57,7 @@ def huber_sums(
     (value, flat, square), gradient = totals.sum(axis=0), gradients.sum(axis=0)[: p + 1]
     if not curved:
         return value, gradient, flat
-    return value, gradient, flat, G.sum(axis=0)[: p + 1, : p + 1], crosses.sum(axis=0)[: p + 1], square
+    return value, gradient, flat, summed(G)[: p + 1, : p + 1], crosses.sum(axis=0)[: p + 1], square
 
 
 @jit_unmanaged
@@ -103,8 +103,6 @@ def _huber_piece(
             copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
             for i in range(0, A.shape[1], LANES):
                 add_strip(A, i, rows, G[0])
-    if G.shape[0] > 0:
-        fill_upper(G[0])
 
 
 @jit_unmanaged

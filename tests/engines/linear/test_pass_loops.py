@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
+from didact.core.rows.memory import pass_edges
 from didact.core.threads import set_threads
 from didact.engines.linear import pass_loops, softmax_loops
 from didact.engines.linear.objective import LinearObjective
@@ -212,6 +213,29 @@ def test_threads_and_layout_change_no_bit_and_little(outputs):
             for a, b in zip(found[layout, threads], found[layout, 1]):
                 np.testing.assert_array_equal(a, b)
     agree(found["rows", 1], found["columns", 1])
+
+
+@pytest.mark.parametrize("curved", [(), (0,), (1, 2), (3, 1000), (16, 17, 3000, 0, 1)])
+def test_pieces_with_few_rows_of_curvature_leave_them_to_others(curved):
+    """A rounded hinge bends for few rows: so many in each piece of the rows, and none in further ones."""
+    X, _, w, _, _ = problem(20_000, 60)
+    X[:, 0], theta, loss = -3.0, np.eye(61)[0], RoundedHinge(0.5)  # far beyond the kink, or at a margin of 0.8
+    edges = pass_edges(X, 3, True)
+    for start, count in zip(edges, curved):
+        X[start : start + count, 0] = 0.8
+    y = np.ones(len(X))
+    expected, found = oracle(X, y, w, None, loss, theta), []
+    for threads in (1, 3):
+        set_threads(threads)
+        try:
+            found.append(linear_sums(X, y, w, None, loss.scalar, theta, True))
+        finally:
+            set_threads(None)
+    agree(found[0], expected)
+    assert len(edges) > len(curved) + 1
+    assert any(curved) == bool(expected[2].any())
+    for a, b in zip(*found):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("name", ["linear_pass", "softmax_pass"])

@@ -18,10 +18,11 @@ Layout, for rows that are cut into pieces, for threads to take, and these into t
              │ tile │ piece 1  [ curvatures, their roots ]      width is a multiple of 4
     edges[2] └ …    │
     values (pieces,), gradients (pieces, width), G (pieces, width, width)   a sum for each piece, so that they do not
-                 depend on who took it; G of the columns of A, the lower triangle, which is copied in the end
+                 depend on who took it; G of the columns of A, the lower triangle (`summed` makes the whole of it)
 
 A is there if curvature is asked for. It is added to G when it is full: rows without curvature are left out, where X
-lies row after row.
+lies row after row. A piece with no more than LEFT_ROWS rows of curvature leaves these in few[piece], kept[piece] of
+them (−1: none), and its matrix as it is: to add to that could take as long as to read the piece.
 
 Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds, and n(p + 1)²/2 more for curvature.
 """
@@ -48,6 +49,8 @@ from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros,
 
 TILE = 256  # most rows of a tile
 ROWS = 8  # that are multiplied at a time
+LEFT_ROWS = 16  # rows that a piece leaves to others
+SUMMED_ROWS = 32  # of the matrices of all pieces, summed at a time
 EMPTY = read_only(np.zeros(0))
 NO_MATRIX = np.zeros((0, 0))
 NO_MATRICES = np.zeros((0, 0, 0))
@@ -71,23 +74,37 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
         return values.sum(), gradients.sum(axis=0)[: p + 1]
     rows = flat_view(X)
     G = piece_matrices(len(values), p + 1) if curvature else NO_MATRICES
+    few, kept = np.empty((len(G), LEFT_ROWS, G.shape[1])), np.full(len(G), -1)
 
     def loop(turn: Array) -> None:
         A = room(p + 1)[0] if curvature else NO_MATRIX
         spare = aligned_zeros(3, len(A) if curvature else tile_rows(p, rows[2]))
-        linear_pass(turn, edges, *rows, *columns, p, at, loss, spare, A, G, gradients, values)
+        linear_pass(turn, edges, *rows, *columns, p, at, loss, spare, A, G, few, kept, gradients, values)
 
     share_pieces(len(values), loop)
     sums = values.sum(), gradients.sum(axis=0)[: p + 1]
-    return (*sums, summed(G)[: p + 1, : p + 1]) if curvature else sums
+    if not curvature:
+        return sums
+    left, own = few[np.arange(LEFT_ROWS) < kept[:, None]], kept < 0
+    return (*sums, summed(G if own.all() else G[own], left)[: p + 1, : p + 1])
 
 
-def summed(G: Array) -> Array:
-    """The sum of the matrices of all pieces, on all threads if they are large."""
-    if G.size < 2 * LONG:
-        return np.asarray(G.sum(axis=0))
-    out, step = np.empty(G.shape[1:]), max(LONG // G[:, 0].size, 1)
-    parallel_map(lambda a: np.sum(G[:, a : a + step], axis=0, out=out[a : a + step]), range(0, len(out), step))
+def summed(G: Array, left: Array = NO_MATRIX) -> Array:
+    """The sum of symmetric matrices (pieces, …, width, width), by their lower triangles, and leftᵀ left.
+
+    Large ones are summed on all threads.
+    """
+    out, width = np.empty(G.shape[1:]), G.shape[-1]
+    step = width if G.size + len(left) * width < 2 * LONG else SUMMED_ROWS
+
+    def rows(a: int) -> None:
+        np.sum(G[..., a : a + step, : a + step], axis=0, out=out[..., a : a + step, : a + step])
+        if len(left):
+            add_held(left, a, min(a + step, width), len(left), out)
+
+    parallel_map(rows, range(0, width, step))
+    for matrix in out.reshape(-1, width, width):
+        fill_upper(matrix)
     return out
 
 
@@ -139,7 +156,8 @@ def flat_view(X: Array) -> tuple[Array, int, int]:
 @jit_unmanaged
 def linear_pass(
     turn: Array, edges: Array, X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int,
-    theta: Array, loss: Any, spare: Array, A: Array, G: Array, gradients: Array, values: Array,
+    theta: Array, loss: Any, spare: Array, A: Array, G: Array, few: Array, kept: Array, gradients: Array,
+    values: Array,
 ) -> None:  # fmt: skip
     """Take pieces until there are no more: value, gradient and, unless there is no G, curvature of each, at (b, b₀)."""
     for _ in range(turn[1]):
@@ -148,17 +166,17 @@ def linear_pass(
             return
         values[piece] = linear_piece(
             edges[piece], edges[piece + 1], X, row_step, column_step, y, w, offset, p, theta, loss, spare, A,
-            G[piece : piece + 1], gradients[piece],
+            G[piece : piece + 1], few[piece : piece + 1], kept[piece : piece + 1], gradients[piece],
         )  # fmt: skip
 
 
 @jit_unmanaged
 def linear_piece(
     begin: int, stop: int, X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int,
-    theta: Array, loss: Any, spare: Array, A: Array, G: Array, gradient: Array,
+    theta: Array, loss: Any, spare: Array, A: Array, G: Array, few: Array, kept: Array, gradient: Array,
 ) -> float:  # fmt: skip
     """Add to the gradient and, unless it is empty, to G[0], which begins with zeros; the value. θ is (b, b₀)."""
-    total, lost, held = 0.0, 0.0, 0
+    total, lost, held, full = 0.0, 0.0, 0, column_step != 1
     for start in range(begin, stop, spare.shape[1]):
         rows = min(spare.shape[1], stop - start)
         first = start * row_step
@@ -177,50 +195,56 @@ def linear_piece(
         gradient[p] += slope
         if G.shape[0] > 0:
             if column_step == 1:
-                held = hold_curved(X, first, row_step, rows, p, spare[2], A, held, G[0])
+                held, more = hold_curved(X, first, row_step, rows, p, spare[2], A, held, G[0])
+                full = full or more
             else:
                 for i in range(rows):
                     spare[2, i] = np.sqrt(spare[2, i])
                 copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
-                add_held(A, rows, G[0])
+                add_held(A, 0, A.shape[1], rows, G[0])
         value -= lost  # Kahan's sum: solvers compare values that are almost equal
         grown = total + value
         lost = (grown - total) - value
         total = grown
-    if G.shape[0] > 0:
-        add_held(A, held, G[0])
-        fill_upper(G[0])
+    if G.shape[0] > 0 and (full or held > LEFT_ROWS):
+        add_held(A, 0, A.shape[1], held, G[0])
+    elif G.shape[0] > 0:
+        kept[0] = held
+        for i in range(held):
+            for c in range(A.shape[1]):
+                few[0, i, c] = A[i, c]
     return total
 
 
 @jit_unmanaged(inline="always")  # of one caller
 def hold_curved(
     X: Array, first: int, row_step: int, rows: int, p: int, curvature: Array, A: Array, held: int, G: Array
-) -> int:
-    """Put rows (x, 1)·√h with h ≠ 0 behind those that A holds, which is added to G when it is full; how many it holds.
+) -> tuple[int, bool]:
+    """Put rows (x, 1)·√h with h ≠ 0 behind those that A holds, which is added to G when it is full.
 
-    Losses with a kink have curvature on few rows.
+    Returns how many rows A holds, and whether it was full. Losses with a kink have curvature on few rows.
     """
+    full = False
     for r in range(rows):
         if curvature[r] == 0.0:
             continue
         if held == A.shape[0]:
-            add_held(A, held, G)
-            held = 0
+            add_held(A, 0, A.shape[1], held, G)
+            held, full = 0, True
         factor = np.sqrt(curvature[r])
         begin = np.uint64(first + r * row_step)  # unsigned: nobody looks whether it is below zero
         for c in range(p):
             A[held, c] = factor * X[begin + np.uint64(c)]
         A[held, p] = factor
         held += 1
-    return held
+    return held, full
 
 
 @jit_unmanaged
-def add_held(A: Array, held: int, G: Array) -> None:
-    """Add the products of the first rows of A to the lower triangle of G."""
+def add_held(A: Array, start: int, stop: int, held: int, G: Array) -> None:
+    """Add the products of the first rows of A to the rows start … stop − 1 of G's lower triangle."""
     if held > 0:
-        for i in range(0, A.shape[1], LANES):
+        for i in range(start, stop, LANES):
             add_strip(A, i, held, G)
 
 

@@ -41,10 +41,10 @@ from didact.engines.linear.pass_loops import (
     ROWS,
     TILE,
     copy_rows,
-    fill_upper,
     flat_view,
     number_column,
     piece_matrices,
+    summed,
     whole_vectors,
 )
 from didact.parts.exp_loops import exp1, log1, ratio1
@@ -83,7 +83,7 @@ def softmax_curvature(X: Array, w: Any, table: Array, reference: bool, pairs: bo
         curvature_pass(turn, edges, *rows, turned, A, aligned_zeros(*A.shape), Z, spare, NO_CODES, pairs, each)
 
     share_pieces(len(each), loop)
-    G = each.sum(axis=0)
+    G = summed(each)
     if not pairs:
         return G[:, :width, :width]
     H = np.empty((K, width, K, width))
@@ -164,7 +164,7 @@ def _curvature_piece(
     begin: int, stop: int, X: Array, row_step: int, column_step: int, w: Array, outputs: int, classes: int,
     table: Array, A: Array, B: Array, Z: Array, spare: Array, none: Array, pairs: bool, G: Array,
 ) -> None:  # fmt: skip
-    """Add the curvature of some rows to G, which begins with zeros."""
+    """Add the curvature of some rows to the lower triangles of G, which begin with zeros."""
     for start in range(begin, stop, A.shape[0]):
         rows = min(A.shape[0], stop - start)
         _scores(X, start * row_step, row_step, column_step, rows, table, A, Z, spare)
@@ -176,8 +176,6 @@ def _curvature_piece(
                 for i in range(0, B.shape[1], LANES):
                     add_strip(B, i, rows, G[at])
                 at += 1
-    for k in range(G.shape[0]):
-        fill_upper(G[k])
 
 
 @jit_unmanaged
