@@ -8,13 +8,19 @@ from didact.core.rows import MemoryRows
 from didact.engines.linear.design import Design
 
 
-@pytest.fixture(params=["dense", "wide", "sparse"])
+@pytest.fixture(params=["dense", "wide", "sparse", "sparse wide", "sparse tall"])
 def case(request):
     rng = np.random.default_rng(0)
-    n, p = (40, 90) if request.param == "wide" else (60, 9)
+    n, p = {"wide": (40, 90), "sparse wide": (40, 90), "sparse tall": (400, 9)}.get(request.param, (60, 9))
     X = rng.standard_normal((n, p)) + 2.0
     X[rng.random((n, p)) < 0.6] = 0.0
-    return (sp.csr_array(X) if request.param == "sparse" else X), X, rng.random(n) + 0.5, rng
+    return (sp.csr_array(X) if "sparse" in request.param else X), X, rng.random(n) + 0.5, rng
+
+
+def test_long_sparse_columns_are_not_copied():
+    for n, form in ((60, "csc"), (400, "csr")):
+        X = sp.csr_array(np.tile([1.0, 0.0, 2.0], (n, 2)))
+        assert Design(X, None, np.zeros(6)).entries.format == form
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -6,15 +6,17 @@ the rows. Sparse data stay sparse: the means enter as a correction of rank one. 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse, small_product
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.sparse import row_slice
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.linear.tuning import COLUMN_RANGES
+from didact.engines.linear.tuning import COLUMN_RANGES, SHORT_COLUMN
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums
 
@@ -55,16 +57,20 @@ class Design:
     def rmatvec(self, r: Array) -> Array:
         """The transposed matrix times the weighted rows of r, a vector or a matrix (n, k)."""
         r = r if self.w is None else (self.w * r.T).T
-        out = _transposed_product(self.X, r)
+        out = _transposed_product(self.entries if is_sparse(self.X) else self.X, r)
         out = out - np.multiply.outer(self.mean, r.sum(axis=0))
         return out if self.scale is None else (out.T / self.scale).T
 
+    @cached_property
+    def entries(self) -> Any:
+        """Sparse X, by columns (CSC) where these are short: sums of all columns for each piece of rows cost more."""
+        return self.X.tocsc() if self.X.nnz <= SHORT_COLUMN * self.X.shape[1] else self.X
+
     def columns(self, chosen: Array) -> Any:
         """Some columns: a dense centred and scaled array in column order, or sparse columns as they are."""
-        block = self.X[:, chosen]
-        if is_sparse(block):
-            return block.tocsc()
-        block = np.subtract(block, self.mean[chosen], order="F", dtype=np.float64)
+        if is_sparse(self.X):
+            return self.entries[:, chosen].tocsc()
+        block = np.subtract(self.X[:, chosen], self.mean[chosen], order="F", dtype=np.float64)
         return block if self.scale is None else block / self.scale[chosen]
 
     def gram(self, chosen: Array, weight: Array | None = None) -> Array:
@@ -101,13 +107,14 @@ def _column_sums(block: Block, squares: bool) -> Sums:
 
 
 def _transposed_product(X: Any, r: Array) -> Array:
-    """Xᵀ r on all threads: by ranges of columns if there are more of them than rows, else by blocks of rows."""
+    """Xᵀ r on all threads: by ranges of columns if X is CSC, or dense with more of them than rows, else by rows."""
     n, p = X.shape
-    if is_sparse(X) or p < n:
+    by_columns = is_sparse(X) and X.format == "csc"
+    if not by_columns and (is_sparse(X) or p < n):
         (out,) = MemoryRows(X, r).reduce(_block_product).parts
         return np.asarray(out)
-    edges = np.linspace(0, p, COLUMN_RANGES + 1).astype(int)
-    parts = parallel_map(lambda k: small_product(X[:, edges[k] : edges[k + 1]].T, r), range(COLUMN_RANGES))
+    turned, edges = X.T, np.linspace(0, p, COLUMN_RANGES + 1).astype(int)
+    parts = parallel_map(lambda k: small_product(row_slice(turned, *edges[k : k + 2]), r), range(COLUMN_RANGES))
     return np.concatenate(parts)
 
 

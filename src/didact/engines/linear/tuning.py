@@ -20,3 +20,4 @@ DENSE_CURVATURE = 2000  # most features for a dense preconditioner
 
 # design
 COLUMN_RANGES = 16  # pieces of work of a product with all columns, at most
+SHORT_COLUMN = 64  # entries of a sparse column, on average, up to which a copy by columns is made
