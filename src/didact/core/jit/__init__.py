@@ -18,6 +18,8 @@ entry is also keyed on such a hash for the nouns it was compiled for.
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 from didact.core.jit.disk_cache import cache_folder
 from didact.core.jit.intrinsics import flat, lowest_bit, prefetch, prefetch_row
 from didact.core.jit.loop import Loop
@@ -25,7 +27,20 @@ from didact.core.jit.nouns import dispatch
 
 __all__ = [
     "REASSOCIATE", "cache_folder", "dispatch", "flat", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row",
+    "record_type",
 ]  # fmt: skip
+
+
+def record_type(fields: list[tuple[str, Any]]) -> Any:
+    """The type of records whose fields Python reads as compiled loops do: ``records[0].name``.
+
+    >>> import numpy as np
+    >>> from didact.core.jit import record_type
+    >>> int(np.zeros(2, record_type([("count", np.int64)]))[0].count)
+    0
+    """
+    return np.dtype((np.record, fields))
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 REASSOCIATE = {

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import REASSOCIATE, jit_unmanaged, prefetch
+from didact.core.jit import REASSOCIATE, jit_unmanaged, prefetch, record_type
 from didact.core.jit.atomics import (
     atomic_add,
     claim_task,
@@ -55,7 +55,7 @@ HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 NEAR_ROWS = 128  # of a tile, which are in the first cache while all candidates are multiplied by them
 EXACT_AHEAD = 4  # rows that are compared exactly, asked for before they are needed: they lie anywhere
 COMPARE, WIN, DRAW = range(3)  # steps; for the last one Python may have drawn the candidates
-SEEDING = np.dtype(
+SEEDING = record_type(
     [(name, np.int64) for name in ("phase", "number", "candidates", "best", "centres")]
     + [(name, np.float64) for name in ("unit", "scale", "largest")]
 )  # what is going on: centres so far, candidates, the best of them, centres until Python looks; error, unit, max ‖c‖²

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged
+from didact.core.jit import jit_unmanaged, record_type
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.constrained.pair_loops import pairs
@@ -43,7 +43,7 @@ STEPS_ENOUGH = 500  # steps for each variable, of a thousand at least; after the
 OVERWRITTEN = -2  # the place of a row that was known once; −1: never
 CHOOSE, FILL, SOLVE, CARRY_OVER, ADD_ROWS = range(5)  # steps
 NOT_WANTED, OPTIMAL, LINGERS, NO_STEPS, LOOK_AGAIN, WANTS_ROWS, NEWTON, SUM = range(8)  # why Python is wanted
-STATE = np.dtype(
+STATE = record_type(
     [(name, np.int64) for name in (
         "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand", "open",
         "on_device",

@@ -111,7 +111,8 @@ def _scan(kind: int, C: Merging, s: int, room: Array) -> None:
             row = C.D[x * (x - 1) // 2 :]
             for j in range(count):
                 k = ids[j]
-                room[j] = row[k] if k < x else C.D[k * (k - 1) // 2 + x]  # k = x is put right below
+                if k != x:  # which is put right below
+                    room[j] = row[k] if k < x else C.D[k * (k - 1) // 2 + x]
         if first <= own < first + count:
             room[own - first] = np.inf
         if first <= previous < first + count:

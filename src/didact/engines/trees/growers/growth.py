@@ -45,7 +45,7 @@ def new_nodes(n: int, limits: Limits, channels: int, active: int, words: int, se
     """Buffers for the nodes of a tree of n rows, with the root, in which all `active` features may vary."""
     room = capacity(n, limits)
     nodes = TreeNodes(
-        np.empty(room, TREE_NODE).view(np.recarray),  # whose fields Python reads as the compiled loops do
+        np.empty(room, TREE_NODE),
         np.empty((room, channels)),
         np.empty((room, -(-active // 64)), np.uint64),
         np.zeros((room if words else 1, max(words, 1)), np.uint64),

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.jit import dispatch, jit, jit_unmanaged, record_type
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
 from didact.engines.trees.limits import Limits
@@ -43,7 +43,7 @@ NO_NODE: Any = np.int64(-1)
 NO_LIMIT_OF_ROWS: Any = np.int64(0)
 PATIENT_WORK: Any = np.int64(1 << 30)  # codes that a thread looks at before it lets the interpreter look for Ctrl-C
 
-TREE_NODE = np.dtype(
+TREE_NODE = record_type(
     [(name, np.int64) for name in ("start", "stop", "depth", "left", "right", "feature", "cut", "missing_left")]
     + [("key", np.uint64)]
     + [(name, np.float64) for name in ("gain", "threshold", "score", "basis", "weight", "low", "high")]

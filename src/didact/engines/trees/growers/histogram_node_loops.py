@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged
+from didact.core.jit import jit_unmanaged, record_type
 from didact.core.typing import Array
 from didact.engines.trees.rows.bundles import Bundles
 from didact.engines.trees.rows.fixed_point_loops import Reading, count_of, hashed
@@ -27,12 +27,12 @@ from didact.engines.trees.splits.histogram_subset_loops import scan_feature
 NONE_FOUND = -2
 FLAT = 1e-14  # a gain that is smaller than this share of the score is rounding
 
-NODE_FIELDS = np.dtype(
+NODE_FIELDS = record_type(
     [(name, np.int64) for name in ("start", "stop", "depth", "turn")]  # turn: when it came to wait for its split
     + [(name, np.int64) for name in ("left", "right", "feature", "bin", "hist", "missing_left")]
     + [("key", np.uint64), *((name, np.float64) for name in ("gain", "low", "high", "left_value", "right_value"))]
 )
-FEATURE_FIELDS = np.dtype([(name, np.int64) for name in ("first", "n_bins", "categorical", "monotone")])
+FEATURE_FIELDS = record_type([(name, np.int64) for name in ("first", "n_bins", "categorical", "monotone")])
 
 
 class Sample(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import flat, jit_unmanaged
+from didact.core.jit import flat, jit_unmanaged, record_type
 from didact.core.typing import Array
 from didact.engines.trees.boosting.ahead_loops import TreesAhead
 from didact.engines.trees.boosting.booster_loops import (
@@ -39,12 +39,12 @@ from didact.engines.trees.splits.histogram_loops import Int, count_columns, part
 
 BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, UNBUNDLE, SEARCH = range(10)  # steps in their order
 
-STATE_FIELDS = np.dtype([(name, np.int64) for name in (
+STATE_FIELDS = record_type([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round", "tree",
     "whole"
 )])  # fmt: skip
-SPLIT_FIELDS = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
-TASK_FIELDS = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
+SPLIT_FIELDS = record_type([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
+TASK_FIELDS = record_type([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
 
 
 class TreeBuffers(NamedTuple):

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.jit import dispatch, jit_unmanaged, record_type
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.growers.growth_loops import (
@@ -60,10 +60,10 @@ mark1 = dispatch("mark1")
 move1 = dispatch("move1")
 moves1 = dispatch("moves1")
 
-ROUND_STATE = np.dtype([(name, np.int64) for name in (
+ROUND_STATE = record_type([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "children", "waiting", "subtrees", "large"
 )])  # fmt: skip
-RANGE = np.dtype([(name, np.int64) for name in ("of", "start", "stop")])
+RANGE = record_type([(name, np.int64) for name in ("of", "start", "stop")])
 
 
 class GrowthTeam(NamedTuple):

@@ -21,11 +21,11 @@ import numpy as np
 
 from didact.core.backend import of_types
 from didact.core.errors import InputError
-from didact.core.jit import jit
+from didact.core.jit import jit, record_type
 from didact.core.typing import Array
 from didact.engines.trees.splits.histogram_loops import Int
 
-PACKED_NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
+PACKED_NODE = record_type([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
 
 
 class _Arrays(NamedTuple):

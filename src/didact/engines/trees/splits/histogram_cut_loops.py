@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.jit import dispatch, jit_unmanaged, record_type
 from didact.core.typing import Array
 from didact.engines.trees.rows.fixed_point_loops import (
     ZERO,
@@ -33,7 +33,7 @@ from didact.engines.trees.splits.histogram_loops import LABELS, Int
 score1, score2 = dispatch("score1"), dispatch("score2")
 value1, score_at1 = dispatch("value1"), dispatch("score_at1")
 
-BEST = np.dtype([(name, np.float64) for name in ("gain", "left_value", "right_value")]
+BEST = record_type([(name, np.float64) for name in ("gain", "left_value", "right_value")]
                 + [(name, np.int64) for name in ("feature", "bin", "missing_left")])  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def line_totals(stat: Any, line: Array, sums: Array) -> NodeTotals:
     for k in range(sums.shape[0]):
         sums[k] = 0.0
     for i in range(line.shape[0]):
-        row = line[i] & 0xFFFFFFFF
+        row = np.int64(line[i]) & 0xFFFFFFFF  # rows of 32 bits, or keys whose low half is the row
         add1(stat, sums, row)
         base += base1(stat, row)
     return total1(stat, sums), base, weight1(stat, sums)
