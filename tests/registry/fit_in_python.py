@@ -1,4 +1,4 @@
-"""Fit every estimator once with its loops as plain Python: `NUMBA_DISABLE_JIT=1 python tests/registry/fit_in_python.py`.
+"""Fit every estimator with its loops as plain Python: `NUMBA_DISABLE_JIT=1 python tests/registry/fit_in_python.py`.
 
 Prints a line for each that fails. With names as arguments only these are fitted, for a debugger.
 """

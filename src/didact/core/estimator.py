@@ -1,54 +1,37 @@
-"""The base of all estimators: a declarative shell around pure functions.
+"""The base of all estimators of tables: a declarative shell around pure functions of rows.
 
-A subclass declares its hyper-parameters with `param` and its fitted attributes with `attr`, and gets from here the
-constructor, validation of parameters at `fit`, both sections of its docstring, validation of data (`_rows`,
-`_map_rows`), an entry in the registry, callbacks, and the `ConvergenceWarning` of a solver that stopped early.
+To what `Declared` gives, it adds validation of data (`_rows`, `_map_rows`), tags, an entry in the registry, refusal of
+numbers that overflow, and the `ConvergenceWarning` of a solver that stopped early.
 """
 
-import dataclasses
 import functools
-import inspect
-import re
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like
 from didact.core.categories import learn_categories
-from didact.core.compat import bound_threads, declare_machinery, order_parameters
+from didact.core.declared import Declared
 from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
-from didact.core.parameters import (
-    INSTEAD,
-    Attribute,
-    attr,
-    attributes,
-    declared_parameters,
-    describe,
-    describe_attribute,
-    is_precomputed,
-)
+from didact.core.parameters import Attribute, attr, is_precomputed
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum
 from didact.core.threads import blas_for_rows
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
-FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # follows the generated ones
 C = TypeVar("C", bound=type)
 _REGISTRY: dict[str, type] = {}
 _OF_PAIRS = "metric", "kernel", "affinity", "dissimilarity"  # parameters that may be "precomputed"
 
 
-@dataclass_transform()
-class Estimator(CallbackSupportMixin, BaseEstimator):
-    """Base class of didact's estimators. Abstract: subclasses are final and declare parameters with `param`.
+class Estimator(Declared):
+    """Base class of estimators of tables. Abstract: subclasses are final. Each is equal to itself alone.
 
     Class attributes for the tests: `_test_params`, the parameter sets that the registry checks run with, and
     `_test_skips`, the reason for every check that cannot hold.
@@ -64,8 +47,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _negative_codes: ClassVar[bool] = True  # whether negative numbers can be categories; else they are missing
     _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether the model computes on a tensor's device; else tensors become arrays
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _conditional: ClassVar[list[str]] = []  # attributes that not every fit sets: each fit deletes them first
     _attrs: ClassVar[list[Attribute]] = [
         attr("n_features_in_", "int", "Number of columns of X."),
         attr("feature_names_in_", "(n_features_in_,)", "Names of the columns, if all are strings.", "data"),
@@ -73,25 +54,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        written = "__init__" in vars(cls)
-        declare_machinery(cls)
-        dataclasses.dataclass(eq=False, repr=False)(cls)
-        if not written:
-            order_parameters(cls)
-        cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared_parameters(cls)}
-        sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
-        cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
-        cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
-        for name in ("fit", "partial_fit", "fit_transform"):
-            method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
-            if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
-                method.fn = checked(_finite(method.fn))
-            elif method is not None:
-                setattr(cls, name, checked(_finite(method)))
-        bound_threads(cls)
-        cls.__doc__ = _documented(cls)
+        cls._conditional.remove("feature_names_in_")  # which validation keeps or deletes by itself
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
             _REGISTRY[f"{cls.__module__}.{cls.__qualname__}"] = cls
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # as scikit-learn's
+
+    @staticmethod
+    def _guarded(fit: Callable[..., Any]) -> Callable[..., Any]:
+        return Declared._guarded(_finite(fit))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -139,11 +110,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         rows.names = getattr(self, "feature_names_in_", None)
         rows.missing, rows.numeric = self._missing, isinstance(self, RegressorMixin)
         return rows
-
-    def _after_fit(self) -> Self:
-        """The model itself, once it is fitted; else scikit-learn's `NotFittedError`."""
-        check_is_fitted(self)
-        return self
 
     def _map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
         """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
@@ -198,31 +164,11 @@ def instances(cls: Any) -> list[Any]:
     return [cls(**params) for params in cls._test_params]
 
 
-def _explaining(init: Callable[..., None]) -> Callable[..., None]:
-    """The constructor, with an error that names the substitute for technical parameters of other libraries."""
-    allowed = set(inspect.signature(init).parameters)
-
-    @functools.wraps(init)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        for name in kwargs.keys() - allowed:
-            if name in INSTEAD:
-                raise TypeError(f"{type(self).__name__} takes no {name!r}: {INSTEAD[name]}.")
-        init(self, *args, **kwargs)
-
-    return __init__
-
-
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that raises a clear error if numbers overflow, in its coefficients or in a library that it calls.
-
-    Attributes that only some fits set are deleted first, so that nothing of an earlier fit remains.
-    """
-    forgets = fit.__name__ == "fit"
+    """A fit that raises a clear error if numbers overflow, in its coefficients or in a library that it calls."""
 
     @functools.wraps(fit)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for name in self._conditional if forgets else ():
-            vars(self).pop(name, None)
         X = args[0] if args else kwargs.get("X")
         try:
             with blas_for_rows(X):
@@ -264,20 +210,3 @@ def _refuse_extreme(X: Any, error: Exception | None) -> None:
             refuse_extreme(values, column_names(X))
         except InputError as refusal:
             raise refusal from error
-
-
-def _documented(cls: type) -> str:
-    """The class docstring with generated Parameters and Attributes sections, placed before the first other section."""
-    text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    entries = {
-        "Parameters": [describe(field) for field in declared_parameters(cls)],
-        "Attributes": [describe_attribute(attribute) for attribute in attributes(cls)],
-    }
-    sections = "".join(
-        f"\n{heading}\n{'-' * len(heading)}\n" + "\n".join(found) + "\n"
-        for heading, found in entries.items()
-        if found and f"\n{heading}\n---" not in text
-    )
-    first = FIRST_SECTION.search(text)
-    at = first.start() if first else len(text)
-    return f"{text[:at]}{'' if first else chr(10)}{sections}{text[at:]}"
