@@ -270,8 +270,8 @@ PRIVATES = {
         "the cross-validated model goes along the steps of the plain one",
     ),
     "linear_model/logistic_cv.py": ({"_fitted"}, "as above"),
-    "linear_model/inference.py": ({"_source"}, "two results of the same class are compared"),
-    "linear_model/inference_summary.py": ({"_source"}, "the text of a result: one subject in two files"),
+    "linear_model/inference/result.py": ({"_source"}, "two results of the same class are compared"),
+    "linear_model/inference/summary.py": ({"_source"}, "the text of a result: one subject in two files"),
     "linear_model/regularization_path.py": (
         {"_sign", "_response_method", "_kwargs"},
         "scikit-learn's scorers show their parts nowhere else",

@@ -96,7 +96,7 @@ def test_messages_follow_their_rule():
     texts, labels = make_messages(500, spam=0.3, mixing=0.0, random_state=3)
     assert make_messages(500, spam=0.3, mixing=0.0, random_state=3)[0] == texts
     assert np.mean(labels == "spam") == pytest.approx(0.3, abs=0.07)
-    from didact.datasets.messages import MAIL, SPAM
+    from didact.datasets.short_messages import MAIL, SPAM
 
     for text, label in zip(texts, labels, strict=True):
         other = MAIL if label == "spam" else SPAM

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from didact.core.errors import need
-from didact.datasets.messages import make_messages
+from didact.datasets.short_messages import make_messages
 
 if TYPE_CHECKING:
     import polars as pl

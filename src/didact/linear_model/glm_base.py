@@ -34,7 +34,7 @@ from didact.engines.linear.objective import LinearObjective, linear_predictor, p
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.glm_deviance import explained_deviance, pearson_dispersion
-from didact.linear_model.infer import infer_glm, ready
+from didact.linear_model.inference.from_models import infer_glm, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.families import Beta, Family, GLMLoss, Multinomial, NegativeBinomial
 from didact.parts.links import Log

@@ -29,7 +29,7 @@ from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.linear_model.glm import GeneralizedLinearRegressor
 from didact.linear_model.glm_base import _GLM, check_target, combined_offset, target_sums
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.regularization_path import (
     CALLBACKS,
     CHOICE,

@@ -35,7 +35,7 @@ from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
 from didact.linear_model.huber_loops import huber_sums
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.linear_regression import _LinearRegressor, predict
 from didact.parts.statistics.moments import NARROW, Moments, Sums, moments
 

@@ -31,7 +31,7 @@ from didact.engines.linear.design import Design
 from didact.engines.linear.lasso import LassoSolver
 from didact.engines.linear.lasso_gram import MomentLassoSolver
 from didact.engines.loop.result import Result
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.linear_regression import Solution, _LinearRegressor, one_or_many
 from didact.linear_model.linear_regression import solve as solve_least_squares
 from didact.linear_model.ridge import solve as solve_ridge

@@ -23,7 +23,7 @@ from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.loop.result import Result
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target, warn_short
 from didact.linear_model.lasso_path import lasso_path, penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, _LinearRegressor, one_or_many

@@ -34,7 +34,7 @@ from didact.engines.linear.least_squares import (
 )
 from didact.engines.linear.scores import linear_scores
 from didact.engines.loop.result import Result
-from didact.linear_model.infer import infer_least_squares, ready
+from didact.linear_model.inference.from_models import infer_least_squares, ready
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, moments
 

@@ -35,7 +35,7 @@ from didact.engines.linear.objective import LinearObjective, parted, table_of
 from didact.engines.linear.scores import class_answers, decision, encode, encoded_rows, predict_labels
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
-from didact.linear_model.infer import infer_classes, ready
+from didact.linear_model.inference.from_models import infer_classes, ready
 from didact.linear_model.logistic_penalty import USE, penalty_param, strength_and_share
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 

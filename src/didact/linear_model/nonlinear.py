@@ -31,7 +31,7 @@ from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import DIFFERENCE_KINDS, Differences, differences
 from didact.engines.loop.result import Result
 from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
-from didact.linear_model.inference_predict import Prediction
+from didact.linear_model.inference.prediction import Prediction
 from didact.optimize.least_squares import check_bounds, covariance
 from didact.optimize.problem import check_start, shown
 from didact.parts.statistics.moments import Sums

@@ -29,7 +29,7 @@ from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.engines.constrained.quantile_program import quantile_program
 from didact.engines.loop.result import Result
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.linear_regression import predict
 
 OWN_OPTIONS = {"tol", "max_iter"}

@@ -29,7 +29,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
     _LinearRegressor,

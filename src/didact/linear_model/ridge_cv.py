@@ -22,7 +22,7 @@ from didact.core.parameters import above, array_like, attr, is_bool, param, spli
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.core.typing import Array
-from didact.linear_model.infer import no_inference
+from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.leave_one_out import (
     Grid,
     few_rows,

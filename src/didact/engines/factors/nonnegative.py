@@ -21,7 +21,13 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, like, namespace, small_product, to_host
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
-from didact.engines.factors.nonnegative_loops import DenseSteps, solve_rows, sparse_products, sparse_rooms, sparse_step
+from didact.engines.factors.nonnegative_loops import (
+    DenseSteps,
+    solve_rows,
+    sparse_buffers,
+    sparse_products,
+    sparse_step,
+)
 from didact.engines.factors.residual_loops import ResidualSteps
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
@@ -122,14 +128,14 @@ def _residual_steps(X: Array, w: Any, W: Array, H: Array, penalties: Penalties) 
 
 def _sparse_steps(X: Any, w: Any, W: Array, H: Array, penalties: Penalties, squares: float) -> FactorStep:
     turned, T, weight = X.T.tocsr(), np.ascontiguousarray(H.T), None if w is None else np.asarray(w)[:, None]
-    own, rooms = T.T @ T, sparse_rooms(W.shape[1])  # H Hᵀ, from each step for the next one
+    own, buffers = T.T @ T, sparse_buffers(W.shape[1])  # H Hᵀ, from each step for the next one
 
     def step(order: Array, other: Array) -> tuple[float, float]:
         nonlocal own
-        slopes, _, gram = sparse_step(X, w, T, with_diagonal(own, penalties.l2_w), penalties.l1_w, order, W, rooms)
+        slopes, _, gram = sparse_step(X, w, T, with_diagonal(own, penalties.l2_w), penalties.l1_w, order, W, buffers)
         weighed = W if weight is None else weight * W
         G = with_diagonal(gram, penalties.l2_h)
-        more, cross, own = sparse_step(turned, None, weighed, G, penalties.l1_h, other, T, rooms)
+        more, cross, own = sparse_step(turned, None, weighed, G, penalties.l1_h, other, T, buffers)
         if not np.may_share_memory(T, H):
             H[:] = T.T
         fit = 0.5 * (squares - 2.0 * cross + float((gram * own).sum()))

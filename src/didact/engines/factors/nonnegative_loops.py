@@ -30,7 +30,7 @@ from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import LANES
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.factors.rooms import Rooms
+from didact.engines.factors.kept_buffers import KeptBuffers
 from didact.engines.factors.tuning import COLUMNS_EACH, MOST_FACTOR_PIECES, PIECE_STEPS, ROWS_EACH
 from didact.engines.linear.pass_loops import copy_rows, flat_view, number_column, whole_vectors
 from didact.engines.linear.softmax_loops import add_products, set_all_scores
@@ -67,10 +67,10 @@ class DenseSteps:
         self.table = aligned_zeros(p + 1, self.K)
         self.table[:p, :K] = H.T
         tile = min(max(NEAR // self.width // LANES * LANES, 4 * LANES), FACTOR_TILE)
-        self.row_rooms = Rooms(
+        self.row_buffers = KeptBuffers(
             lambda: (aligned_zeros(tile, self.width), aligned_zeros(tile, self.K), *tile_room(self.K, tile))
         )
-        self.line_rooms = Rooms(lambda: tile_room(self.K, FACTOR_TILE))
+        self.line_buffers = KeptBuffers(lambda: tile_room(self.K, FACTOR_TILE))
 
     def rows(self, G: Array, l1: float, order: Array) -> tuple[float, Array]:
         """Move W; the sizes of its slopes and WᵀW with weights."""
@@ -79,7 +79,7 @@ class DenseSteps:
         given = self.edges, *self.X, self.p, self.w, self.table, G, order, self.W
 
         def loop(turn: Array) -> None:
-            self.row_rooms.lend(
+            self.row_buffers.lend(
                 lambda A, B, Z, V, spare: dense_pass(turn, *given, A, B, Z, V, spare, self.sums, self.grams, found)
             )
 
@@ -93,7 +93,7 @@ class DenseSteps:
         given = self.columns, self.sums, G, l1, order, self.H, self.table
 
         def loop(turn: Array) -> None:
-            self.line_rooms.lend(lambda Z, V, spare: columns_pass(turn, *given, Z, V, spare, found))
+            self.line_buffers.lend(lambda Z, V, spare: columns_pass(turn, *given, Z, V, spare, found))
 
         share_pieces(len(found), loop)
         return float(found[:, 0].sum()), float(found[:, CROSS].sum())
@@ -103,14 +103,14 @@ class DenseSteps:
         return self.sums.sum(axis=0)[: self.W.shape[1], self.p] if len(self.sums) else np.zeros(self.W.shape[1])
 
 
-def sparse_rooms(K: int) -> Rooms:
+def sparse_buffers(K: int) -> KeptBuffers:
     """Room for the threads of `sparse_step` with K parts."""
     wide = whole_vectors(K)
-    return Rooms(lambda: (np.zeros(K), aligned_zeros(FACTOR_TILE, wide), *tile_room(wide, FACTOR_TILE)))
+    return KeptBuffers(lambda: (np.zeros(K), aligned_zeros(FACTOR_TILE, wide), *tile_room(wide, FACTOR_TILE)))
 
 
 def sparse_step(
-    X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array, rooms: Rooms
+    X: Any, w: Any, T: Array, G: Array, l1: float, order: Array, W: Array, buffers: KeptBuffers
 ) -> tuple[float, float, Array]:
     """Move the rows of W in place, those of CSR rows X given the turned other factor T; slopes, ⟨X T, W⟩ and WᵀW."""
     K, G = W.shape[1], read_only(G)
@@ -120,7 +120,7 @@ def sparse_step(
     rows = read_only(X.data), read_only(X.indices), read_only(X.indptr), number_column(w), read_only(T)
 
     def loop(turn: Array) -> None:
-        rooms.lend(
+        buffers.lend(
             lambda one, B, Z, V, spare: sparse_step_pass(
                 turn, edges, *rows, G, l1, order, W, one, B, Z, V, spare, grams, found
             )
@@ -393,6 +393,6 @@ def warm() -> None:
         steps = DenseSteps(X, None, W, np.ones((1, 1)))
         steps.rows(G, 0.0, order)
         steps.lines(G, 0.0, order)
-        sparse_step(sp.csr_array(X), None, np.ones((1, 1)), G, 0.0, order, W, sparse_rooms(1))
+        sparse_step(sp.csr_array(X), None, np.ones((1, 1)), G, 0.0, order, W, sparse_buffers(1))
         sparse_products(sp.csr_array(X), np.ones((1, 1)))
     solve_rows(np.ones((1, 1)), G, 0.0, order, W, 0.0, 1)

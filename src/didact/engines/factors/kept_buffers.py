@@ -5,17 +5,17 @@ from collections.abc import Callable
 from didact.core.typing import Array
 
 
-class Rooms:
-    """Room for the threads of a pass, kept for the next one: making it takes a third of the time of a small pass."""
+class KeptBuffers:
+    """Buffers for the threads of a pass, kept for the next one: making them takes a third of a small pass."""
 
     def __init__(self, make: Callable[[], tuple[Array, ...]]) -> None:
         self.make, self.free = make, list[tuple[Array, ...]]()
 
     def lend(self, use: Callable[..., None]) -> None:
-        """Call use(*room) with room that no other thread has."""
+        """Call use(*buffers) with buffers that no other thread has."""
         try:
-            room = self.free.pop()
+            buffers = self.free.pop()
         except IndexError:
-            room = self.make()
-        use(*room)
-        self.free.append(room)
+            buffers = self.make()
+        use(*buffers)
+        self.free.append(buffers)

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
-from didact.linear_model.influence import Point
+from didact.linear_model.inference.influence import Point
 from didact.parts.links import Log
 
 

@@ -5,13 +5,13 @@ import threading
 import numpy as np
 
 from didact.engines.factors import nonnegative_loops
+from didact.engines.factors.kept_buffers import KeptBuffers
 from didact.engines.factors.nonnegative_loops import DenseSteps
-from didact.engines.factors.rooms import Rooms
 
 
 def test_a_room_is_used_again_but_never_by_two_at_once():
     made = []
-    rooms = Rooms(lambda: (made.append(np.zeros(1)), made[-1])[1:])
+    rooms = KeptBuffers(lambda: (made.append(np.zeros(1)), made[-1])[1:])
     used = []
     rooms.lend(used.append)
     rooms.lend(used.append)
@@ -23,7 +23,7 @@ def test_a_room_is_used_again_but_never_by_two_at_once():
 
 
 def test_threads_have_rooms_of_their_own():
-    rooms, meet, used = Rooms(lambda: (np.zeros(1),)), threading.Barrier(3), []
+    rooms, meet, used = KeptBuffers(lambda: (np.zeros(1),)), threading.Barrier(3), []
 
     def use(room):
         used.append(room)

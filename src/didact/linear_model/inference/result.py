@@ -19,11 +19,11 @@ from scipy import special
 from didact.core.errors import ParameterError
 from didact.core.rows import Rows
 from didact.core.typing import Array
-from didact.linear_model.inference_fit import Facts
-from didact.linear_model.inference_predict import Prediction, combined, predict_interval
-from didact.linear_model.inference_summary import frame, text
-from didact.linear_model.inference_tests import TestResult, chi_result, f_result, wald
-from didact.linear_model.influence import Point, Terms, design, leverages, linear_scores, residuals, terms
+from didact.linear_model.inference.facts import Facts
+from didact.linear_model.inference.hypotheses import TestResult, chi_result, f_result, wald
+from didact.linear_model.inference.influence import Point, Terms, design, leverages, linear_scores, residuals, terms
+from didact.linear_model.inference.prediction import Prediction, combined, predict_interval
+from didact.linear_model.inference.summary import frame, text
 
 KINDS = ("response", "pearson", "deviance", "standardized", "studentized", "working")
 

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.errors import ParameterError
 from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.engines.linear.objective import table_of
-from didact.linear_model.inference import Inference, _Source, locked
-from didact.linear_model.inference_fit import HETEROSCEDASTIC, Options, facts
-from didact.linear_model.influence import Point
+from didact.linear_model.inference.facts import HETEROSCEDASTIC, Options, facts
+from didact.linear_model.inference.influence import Point
+from didact.linear_model.inference.result import Inference, _Source, locked
 from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss
 from didact.parts.links import Identity, Logit
 from didact.parts.losses.classification import Softmax

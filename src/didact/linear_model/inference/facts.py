@@ -19,7 +19,7 @@ from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, solve_normal
 from didact.linear_model.glm_deviance import null_constant
-from didact.linear_model.influence import (
+from didact.linear_model.inference.influence import (
     Point,
     Totals,
     group_scores,
