@@ -17,9 +17,9 @@ from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.posterior import class_scores
-from didact.engines.components.score_loops import Tables
-from didact.engines.components.score_tables import line_tables, scored_by
 from didact.engines.components.scores import joint_of_gaps
+from didact.engines.scores.score_loops import Tables
+from didact.engines.scores.score_tables import line_tables, scored_by
 from didact.engines.spectral.eigen import fixed_signs
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill_gaps, patterns

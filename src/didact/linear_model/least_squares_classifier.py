@@ -27,7 +27,7 @@ from didact.core.parameters import at_least, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
-from didact.engines.linear.scores import decision, predict_labels
+from didact.engines.scores.linear import decision, predict_labels
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
 from didact.linear_model.ridge import solve as solve_ridge

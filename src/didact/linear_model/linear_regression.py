@@ -32,8 +32,8 @@ from didact.engines.linear.least_squares import (
     solve_twice,
     triangle,
 )
-from didact.engines.linear.scores import linear_scores
 from didact.engines.loop.result import Result
+from didact.engines.scores.linear import linear_scores
 from didact.linear_model.inference.from_models import infer_least_squares, ready
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, moments

@@ -29,11 +29,11 @@ from didact.core.rows import Rows
 from didact.core.rows.gather import dense
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
-from didact.engines.components.score_loops import AS_LOG_POSTERIOR, AS_POSTERIOR
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, parted, table_of
-from didact.engines.linear.scores import class_answers, decision, encode, encoded_rows, predict_labels
 from didact.engines.loop.result import Result
+from didact.engines.scores.linear import class_answers, decision, encode, encoded_rows, predict_labels
+from didact.engines.scores.score_loops import AS_LOG_POSTERIOR, AS_POSTERIOR
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.inference.from_models import infer_classes, ready
 from didact.linear_model.logistic_penalty import USE, penalty_param, strength_and_share

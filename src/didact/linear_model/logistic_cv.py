@@ -28,7 +28,7 @@ from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import table_of
-from didact.engines.linear.scores import encoded_rows
+from didact.engines.scores.linear import encoded_rows
 from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.logistic import LogisticAnswers, LogisticRegression, build
 from didact.linear_model.logistic_penalty import USE_SEVERAL, penalty_param, shares_to_try

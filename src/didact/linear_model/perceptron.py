@@ -25,8 +25,8 @@ from didact.core.rows.gather import dense
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
-from didact.engines.linear.scores import decision, labels_of_scores
 from didact.engines.loop.result import Result
+from didact.engines.scores.linear import decision, labels_of_scores
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
 from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES

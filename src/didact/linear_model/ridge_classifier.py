@@ -25,7 +25,7 @@ from didact.core.parameters import above, array_like, at_least, attr, is_bool, n
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.typing import Array
-from didact.engines.linear.scores import decision, predict_labels
+from didact.engines.scores.linear import decision, predict_labels
 from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution

@@ -12,7 +12,7 @@ from didact.core.rows import Rows
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
-from didact.engines.linear.scores import decision, predict_labels
+from didact.engines.scores.linear import decision, predict_labels
 from didact.engines.stochastic.sgd import Weights
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs

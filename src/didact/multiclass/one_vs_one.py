@@ -20,7 +20,7 @@ from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params
 from didact.core.parameters import attr, has, none, one_of, param
 from didact.core.typing import Array
 from didact.core.validation import all_classes
-from didact.engines.linear.scores import labels_of_scores
+from didact.engines.scores.linear import labels_of_scores
 from didact.linear_model import LogisticRegression
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
 

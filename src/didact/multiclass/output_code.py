@@ -23,7 +23,7 @@ from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params,
 from didact.core.parameters import above, array_like, attr, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
-from didact.engines.linear.scores import labels_of_scores
+from didact.engines.scores.linear import labels_of_scores
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides

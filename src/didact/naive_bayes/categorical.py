@@ -12,7 +12,7 @@ from didact.core.parameters import array_like, at_least, attr, is_bool, none, on
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import in_pieces, refuse_infinite
 from didact.core.typing import Array
-from didact.engines.components.score_tables import category_tables, scored_by
+from didact.engines.scores.score_tables import category_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.naive_bayes.discrete import refuse_negative, smoothing
 from didact.parts.statistics.class_sums import ClassSums, by_class, category_counts, log_shares

@@ -26,8 +26,8 @@ from didact.core.parameters import array_like, at_least, attr, is_bool, none, pa
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
-from didact.engines.components.score_loops import Tables
-from didact.engines.components.score_tables import line_tables, scored_by
+from didact.engines.scores.score_loops import Tables
+from didact.engines.scores.score_tables import line_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.parts.statistics.class_sums import (
     ZERO_PROBABILITY,

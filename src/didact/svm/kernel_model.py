@@ -17,7 +17,7 @@ from didact.engines.gram.online import FeatureSpace, FunctionSpace, TableSpace, 
 from didact.engines.gram.rows import is_text, rows_or_strings
 from didact.engines.gram.spread import scale_gamma
 from didact.engines.gram.systems import SOME, own_gram, square_kernel, warn_indefinite
-from didact.engines.linear.scores import labels_of_scores
+from didact.engines.scores.linear import labels_of_scores
 from didact.kernels import Linear
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 from didact.svm.base import (

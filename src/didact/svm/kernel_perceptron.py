@@ -28,7 +28,7 @@ from didact.core.typing import AnyArray, Array
 from didact.core.validation import all_classes
 from didact.engines.gram.online import FunctionSpace, on_mistakes
 from didact.engines.gram.rows import kernel_block
-from didact.engines.linear.scores import labels_of_scores
+from didact.engines.scores.linear import labels_of_scores
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.kernel_model import Data, _KernelModel, class_rows, coded, labels_at, scores_at, sides
 

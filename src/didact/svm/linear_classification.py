@@ -12,9 +12,9 @@ from didact.core.rows import Rows
 from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.gram.dual_descent import box_of_classes, descend_classes
-from didact.engines.linear.scores import decision, encoded_rows, predict_labels
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
+from didact.engines.scores.linear import decision, encoded_rows, predict_labels
 from didact.parts.losses.margin import SquaredHinge
 from didact.svm.base import WEIGHTS_ARE_C, first_of_the_largest
 from didact.svm.linear import _LinearMachine, in_table, prices, versus_rest

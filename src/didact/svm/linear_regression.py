@@ -12,9 +12,9 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.typing import Array
 from didact.engines.gram.dual_descent import box_of_targets
-from didact.engines.linear.scores import linear_scores
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
+from didact.engines.scores.linear import linear_scores
 from didact.parts.losses.regression import SquaredEpsilonInsensitive
 from didact.svm.base import WEIGHTS_ARE_C
 from didact.svm.linear import _LinearMachine, in_table, one_target, prices, weight_of

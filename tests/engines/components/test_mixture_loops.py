@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from didact.core.rows import Block
-from didact.engines.components import mixture, score_tables
+from didact.engines.components import mixture
 from didact.engines.components.mixture import (
     BernoulliFamily,
     Bernoullis,
@@ -15,7 +15,8 @@ from didact.engines.components.mixture import (
     responsibilities,
 )
 from didact.engines.components.mixture_loops import mixture_sums
-from didact.engines.components.score_tables import whitened_tables
+from didact.engines.scores import score_tables
+from didact.engines.scores.score_tables import whitened_tables
 
 SHAPES = ("full", "tied", "diagonal", "spherical")
 

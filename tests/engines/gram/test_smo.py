@@ -8,7 +8,7 @@ from didact.engines.constrained.violation_loops import Variables, kth_least, tak
 from didact.engines.gram import smo
 from didact.engines.gram.rows import GivenGram
 from didact.engines.gram.smo import Dual, Search, coefficients, solve_dual, violation
-from didact.engines.gram.smo_loops import STATE, KeptRows, WorkingSet, place_rows
+from didact.engines.gram.smo_loops import SEARCH_FIELDS, KeptRows, WorkingSet, place_rows
 from didact.kernels import RBF, Polynomial
 
 N = 1500
@@ -136,7 +136,7 @@ def test_slots_are_opened_for_rows_that_come_back():
     four, square = [np.zeros(2, int) for _ in range(4)], np.zeros((2, 2))
     kept = KeptRows(np.zeros((4, 9)), np.full(4, -1), np.full(9, -1), np.zeros(4, np.int8), *(np.zeros((0, 0)),) * 3)
     chosen = WorkingSet(*four, *(np.zeros(2),) * 4, square, square, square, np.zeros(2, int), np.zeros(2))
-    now = np.zeros(1, STATE)
+    now = np.zeros(1, SEARCH_FIELDS)
     now["size"], now["open"] = 2, 2
     used = []
     for rows in ((0, 1), (2, 3), (2, 1), (0, 2)):

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 WAKES = 3  # threads that each one wakes
 
-state = threading.local()
+local = threading.local()
 
 
 class Abandoned(Exception):
@@ -32,7 +32,7 @@ def refuse_abandoned() -> None:
 
     Pieces that may take longer than a moment call this now and then, so that Ctrl-C and errors end them all.
     """
-    if (work := getattr(state, "work", None)) is not None and work.errors:
+    if (work := getattr(local, "work", None)) is not None and work.errors:
         raise Abandoned("Another piece of this work has failed.")
 
 
@@ -87,7 +87,7 @@ class Work(Generic[T, R]):
 
     def run(self) -> None:
         """Work off items until none is left; after an error in any thread, no further item is started."""
-        before, state.work = getattr(state, "work", None), self
+        before, local.work = getattr(local, "work", None), self
         try:
             while self.goes_on() and (i := next(self.turn)) < len(self.items):
                 self.taken = i + 1
@@ -98,7 +98,7 @@ class Work(Generic[T, R]):
                 except BaseException as error:
                     self.errors.append((i, error))
         finally:
-            state.work = before
+            local.work = before
 
     def goes_on(self) -> bool:
         """Whether there is work for one more thread."""

@@ -25,11 +25,11 @@ from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
 from didact.engines.components.low_rank import LowRank, low_rank_of
 from didact.engines.components.mixture_loops import mixture_sums
-from didact.engines.components.score_tables import in_memory, line_tables, scored_by, tables_of
 from didact.engines.components.scores import diagonal_joint, gaussian_joint
 from didact.engines.components.tuning import COMPILED_WORK
 from didact.engines.loop.iterate import Keep, Report
 from didact.engines.loop.result import Result
+from didact.engines.scores.score_tables import in_memory, line_tables, scored_by, tables_of
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import MATRICES, Components, complete, components
 from didact.parts.statistics.gaps import Parameters, expected_components

@@ -31,10 +31,10 @@ from didact.core.jit.simd import LANES
 from didact.core.rows.memory import pass_edges
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.components.score_loops import LEAST_EXPONENT, WHITENED, Tables, look, score_tile
 from didact.engines.components.tuning import SUM_BYTES
 from didact.engines.linear.pass_loops import ROWS, TILE, flat_view, number_column, whole_vectors
 from didact.engines.linear.softmax_loops import NO_CODES
+from didact.engines.scores.score_loops import LEAST_EXPONENT, WHITENED, Tables, look, score_tile
 from didact.parts.exp_loops import exp1, log1, ratio1
 from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros
 

@@ -16,7 +16,8 @@ from didact.core.errors import InputError, users_level
 from didact.core.sparse import row_slice
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
-from didact.engines.components.score_loops import (
+from didact.engines.components.tuning import MANY_POSTERIOR_ROWS, POSTERIOR_ROWS
+from didact.engines.scores.score_loops import (
     AS_CODES,
     AS_LOG_POSTERIOR,
     AS_LOG_SUM,
@@ -24,8 +25,7 @@ from didact.engines.components.score_loops import (
     AS_SCORES,
     score_rows,
 )
-from didact.engines.components.score_tables import tables_of
-from didact.engines.components.tuning import MANY_POSTERIOR_ROWS, POSTERIOR_ROWS
+from didact.engines.scores.score_tables import tables_of
 from didact.parts.statistics.counts import labels_of
 
 NEARER = 31  # steps of 1e-10 by which a row of the largest numbers becomes one of the smallest

@@ -15,7 +15,7 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
-from didact.engines.components.score_tables import diagonal_tables, scored_by, whitened_tables
+from didact.engines.scores.score_tables import diagonal_tables, scored_by, whitened_tables
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill_gaps, patterns

@@ -4,10 +4,6 @@
 POSTERIOR_ROWS = 1024
 MANY_POSTERIOR_ROWS = 8192  # of a block if there are many: fewer blocks for which threads need the interpreter
 
-# score_tables
-TABLE_NUMBERS = 1 << 15  # of a table that stays in the second cache; with larger ones BLAS is quicker
-FEW_NUMBERS = 1 << 15  # of rows that are scored by array code, in some ten microseconds
-
 # mixture
 SUM_BYTES = 1 << 26  # of the sums that all pieces of an E step hold together
 COMPILED_WORK = 1 << 21  # products of a step, of which a compiled pass is worth loading

@@ -47,7 +47,7 @@ from didact.engines.gram.smo_loops import (
     NEWTON,
     NO_STEPS,
     OPTIMAL,
-    STATE,
+    SEARCH_FIELDS,
     SUM,
     WANTS_ROWS,
     WorkingSet,
@@ -253,7 +253,7 @@ class _WorkingSets:
             f=np.empty(len(alpha)), keys=np.empty((2, len(alpha))), which=np.empty(len(alpha), np.int64),
             near=np.empty(len(alpha)), u=u.copy(),
         )  # fmt: skip
-        self.now = np.zeros(1, STATE)
+        self.now = np.zeros(1, SEARCH_FIELDS)
         self.now["most"] = how.max_iter if how.max_iter >= 0 else 1 << 62
         self.now["steps"], self.now["tol"], self.now["best"] = steps, how.tol, np.inf
         self.now["on_device"], self.now["open"] = self.rows.on_device, self.rows.opened(q, 0)

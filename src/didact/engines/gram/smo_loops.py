@@ -21,7 +21,7 @@ Layout, for m active variables, the n active rows they belong to, and working se
     WorkingSet  [ 0 | 1 | … | q − 1 ]   `chosen` points to variables, `rows` to rows, `slots` to the table; copies of
                                         sign, bound, α, f; K (q, q); `moved`, `weights`: slots and steps that are not 0
     KeptRows    `again` marks slots used since the hand came by that looks for a free one; left, places, right as in
-                `gaussian_loops`, empty if the kernel has no loop;  now: the state, one record of STATE
+                `gaussian_loops`, empty if the kernel has no loop;  now: the state, one record of SEARCH_FIELDS
 """
 
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ STEPS_ENOUGH = 500  # steps for each variable, of a thousand at least; after the
 OVERWRITTEN = -2  # the place of a row that was known once; −1: never
 CHOOSE, FILL, SOLVE, CARRY_OVER, ADD_ROWS = range(5)  # steps
 NOT_WANTED, OPTIMAL, LINGERS, NO_STEPS, LOOK_AGAIN, WANTS_ROWS, NEWTON, SUM = range(8)  # why Python is wanted
-STATE = record_type(
+SEARCH_FIELDS = record_type(
     [(name, np.int64) for name in (
         "phase", "wants", "size", "last", "missing", "moved", "steps", "most", "sets", "rounds", "idle", "hand", "open",
         "on_device",

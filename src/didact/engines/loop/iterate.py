@@ -12,7 +12,7 @@ from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
 
-class State(Protocol):
+class SolverState(Protocol):
     """What the loop reads of a solver's state."""
 
     @property
@@ -35,7 +35,7 @@ BOTTOMLESS = 1e100  # an objective below minus this multiple of its first value 
 
 QUIET_ITERATIONS = 20  # iterations without anything new after which a solver only moves within its rounding errors
 
-T = TypeVar("T", bound=State)
+T = TypeVar("T", bound=SolverState)
 Report = Callable[[int, Any, Any], bool]
 Keep = Callable[[Any], Any] | None
 

@@ -11,8 +11,9 @@ from scipy import special
 import didact
 from didact.core.threads import set_threads
 from didact.engines.components import posterior as answers
-from didact.engines.components import score_tables
-from didact.engines.components.score_loops import (
+from didact.engines.components.scores import diagonal_joint, gaussian_joint
+from didact.engines.scores import score_tables
+from didact.engines.scores.score_loops import (
     AS_CODES,
     AS_LOG_POSTERIOR,
     AS_LOG_SUM,
@@ -20,9 +21,8 @@ from didact.engines.components.score_loops import (
     AS_SCORES,
     score_rows,
 )
-from didact.engines.components.score_tables import line_tables, tables_of
-from didact.engines.components.scores import diagonal_joint, gaussian_joint
-from didact.engines.components.tuning import FEW_NUMBERS
+from didact.engines.scores.score_tables import line_tables, tables_of
+from didact.engines.scores.tuning import FEW_NUMBERS
 from didact.naive_bayes.categorical import categorical_joint
 from didact.naive_bayes.discrete import bernoulli_joint, linear_joint
 

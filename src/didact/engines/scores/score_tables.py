@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from didact.core.typing import Array
-from didact.engines.components.score_loops import CATEGORIES, DIAGONAL, ONE_LINE, SOME_LINES, WHITENED, Tables
-from didact.engines.components.tuning import FEW_NUMBERS, TABLE_NUMBERS
 from didact.engines.linear.pass_loops import whole_vectors
+from didact.engines.scores.score_loops import CATEGORIES, DIAGONAL, ONE_LINE, SOME_LINES, WHITENED, Tables
+from didact.engines.scores.tuning import FEW_NUMBERS, TABLE_NUMBERS
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.moment_loops import aligned_zeros
 

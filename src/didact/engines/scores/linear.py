@@ -8,8 +8,8 @@ from didact.core.backend import float_type, is_sparse, is_tensor, like, namespac
 from didact.core.rows import Block, Rows
 from didact.core.sparse_coef import sparse_scores
 from didact.core.typing import Array
-from didact.engines.components.score_loops import AS_CODES, AS_SCORES, score_rows
-from didact.engines.components.score_tables import exactly, in_memory, line_tables
+from didact.engines.scores.score_loops import AS_CODES, AS_SCORES, score_rows
+from didact.engines.scores.score_tables import exactly, in_memory, line_tables
 from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
 
 
