@@ -64,8 +64,8 @@ class Declared(CallbackSupportMixin, BaseEstimator):
         bound_threads(cls)
         cls.__doc__ = _documented(cls)
 
-    @staticmethod
-    def _guarded(fit: Callable[..., Any]) -> Callable[..., Any]:
+    @classmethod
+    def _guarded(cls, fit: Callable[..., Any]) -> Callable[..., Any]:
         """A method that fits, with what has to happen before and after it."""
         return _forgetting(fit)
 

@@ -60,9 +60,9 @@ class Estimator(Declared):
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # as scikit-learn's
 
-    @staticmethod
-    def _guarded(fit: Callable[..., Any]) -> Callable[..., Any]:
-        return Declared._guarded(_finite(fit))
+    @classmethod
+    def _guarded(cls, fit: Callable[..., Any]) -> Callable[..., Any]:
+        return super()._guarded(_finite(fit))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,7 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.threads.pool import Pool, Work
-from didact.core.threads.pool import local as _local
+from didact.core.threads.pool import local as _state
 from didact.core.typing import Array
 
 T = TypeVar("T")
@@ -143,9 +143,9 @@ def _inside_worker() -> bool:
 
 def thread_count() -> int:
     """Threads that a call may use now: the least of `set_threads`, the environment, the cores and BLAS's own limit."""
-    if getattr(_local, "serial", False) or _inside_worker():
+    if getattr(_state, "serial", False) or _inside_worker():
         return 1
-    asked = getattr(_local, "asked", None) or _asked
+    asked = getattr(_state, "asked", None) or _asked
     limits = [_machine_limit() if asked is None else asked]
     # OpenMP allows a list, one number for each level of nesting.
     if (omp := os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()).isdigit():
@@ -155,7 +155,7 @@ def thread_count() -> int:
 
 def _begin_thread() -> None:
     """Mark the thread as one of ours: what it calls runs inline, and its own BLAS has one thread."""
-    _local.serial = True
+    _state.serial = True
     for library in _blas():
         if _per_thread(library):
             library.set_num_threads(1)
@@ -180,11 +180,11 @@ class serial:
     """Context in which everything runs inline on the calling thread."""
 
     def __enter__(self) -> None:
-        self.before = getattr(_local, "serial", False)
-        _local.serial = True
+        self.before = getattr(_state, "serial", False)
+        _state.serial = True
 
     def __exit__(self, *error: object) -> None:
-        _local.serial = self.before
+        _state.serial = self.before
 
 
 class threads_for:
@@ -201,14 +201,14 @@ class threads_for:
         self.asked = n_jobs if n_jobs is None or n_jobs > 0 else max(1, _machine_limit() + 1 + n_jobs)
 
     def __enter__(self) -> None:
-        self.before = getattr(_local, "asked", None)
+        self.before = getattr(_state, "asked", None)
         if self.asked is not None:
-            _local.asked = self.asked
+            _state.asked = self.asked
         if self.asked == 1:
             _hold.__enter__()
 
     def __exit__(self, *error: object) -> None:
-        _local.asked = self.before
+        _state.asked = self.before
         if self.asked == 1:
             _hold.__exit__()
 
