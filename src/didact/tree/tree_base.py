@@ -1,5 +1,6 @@
 """What the axis-parallel trees share: parameters, limits, growth, and what a fitted tree can be asked."""
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.pruning import prune_cost_complexity, pruning_path
 from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.rows.targets import Targets
-from didact.engines.trees.tree import Tree, apply, decision_path, importances
+from didact.engines.trees.tree import Tree, apply, decision_path, importances, stages
 from didact.parts.statistics.weights import in_cases
 from didact.tree.size import TreeSize
 
@@ -171,6 +172,10 @@ class _TreeModel(TreeSize, Estimator):
         attr("n_outputs_", "int", "Number of outputs."),
         attr("categories_", "Categories or None", "Values of the categorical columns."),
     ]
+
+    def _stages(self) -> Iterator[tuple[float, dict[str, Any]]]:
+        """The impurity and the tree after each split."""
+        return ((impurity, {"tree_": part}) for impurity, part in stages(self.tree_, self.max_leaf_nodes is not None))
 
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""

@@ -32,13 +32,13 @@ from didact.core.errors import InputError
 from didact.core.files.left_behind import remove_left_behind
 from didact.core.files.nouns import noun_id, noun_of
 from didact.core.files.trusted import public_name, public_names, untrusted
+from didact.core.progress.trace import CALLBACKS
 from didact.core.sparse import check_sparse
 
 FORMAT = 2
 LIBRARIES = ("didact", "scikit-learn", "numpy", "scipy", "skops")
 MANIFEST, MODEL, TENSORS = "manifest.json", "model.skops", "tensors.safetensors"
 NOUN = "a noun of didact"
-CALLBACKS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
 # The most bytes that a file may unpack to: SMALL, or RATIO times its own size if that is more.
 SMALL, RATIO = 64 << 20, 100
 COMPRESS_BELOW = 16 << 20  # larger parts are arrays, which hardly shrink

@@ -4,7 +4,8 @@ Node 0 is the root, and parents stand before their children. Importance of a fea
 :math:`W_t i_t - W_l i_l - W_r i_r` (weight times impurity of node, left and right child), scaled to sum 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,6 +220,34 @@ def pruned(tree: Tree, keep: Array) -> Tree:
     reached = np.zeros(tree.node_count, bool)
     reach(left, right, reached)
     return renumbered(tree._replace(children_left=left, children_right=right), np.flatnonzero(reached))
+
+
+def growth_order(tree: Tree, by_gain: bool) -> Array:
+    """The inner nodes in an order in which they can have been split: by gain from the leaves at hand, or by number."""
+    inner = np.flatnonzero(tree.children_left != LEAF)
+    if not by_gain:
+        return inner
+    total = tree.impurity * tree.weighted_n_node_samples
+    left, right = tree.children_left, tree.children_right
+    gain = np.where(left != LEAF, total - total[left] - total[right], -np.inf)
+    order, waiting = [], [(-gain[0], 0)] if len(inner) else []
+    while waiting:
+        node = heappop(waiting)[1]
+        order.append(node)
+        for child in (left[node], right[node]):
+            if left[child] != LEAF:
+                heappush(waiting, (-gain[child], child))
+    return np.array(order, np.int64)
+
+
+def stages(tree: Tree, by_gain: bool = False) -> Iterator[tuple[float, Tree]]:
+    """The tree after each of its splits, with its impurity: the mean over the rows of that of their leaves."""
+    keep, total = np.zeros(tree.node_count, bool), tree.impurity * tree.weighted_n_node_samples
+    impurity = total[0]
+    for node in growth_order(tree, by_gain):
+        keep[node] = True
+        impurity += total[tree.children_left[node]] + total[tree.children_right[node]] - total[node]
+        yield float(impurity / tree.weighted_n_node_samples[0]), pruned(tree, keep)
 
 
 def node_weights(tree: Tree, leaves: Array) -> Array:
