@@ -125,9 +125,30 @@ class Estimator(Declared):
         return like(found, X) if floats and not self._tensors else found
 
 
+def remember(model: Any, *results: Any) -> None:
+    """Store how a fit went: its status, optimality and objective; several results are those of problems side by side.
+
+    A result has a `status`, and may have an `optimality` and a `history`. Together, the status is that of the first
+    that has not converged, the optimality the largest, and the objective the sum, to which one that has ended goes on
+    contributing its last value.
+    """
+    worst = next((one for one in results if one.status != "converged"), results[0])
+    found: dict[str, Any] = {"fit_status_": worst.status}
+    optimality = [getattr(one, "optimality", None) for one in results]
+    if all(value is not None for value in optimality):
+        found["optimality_"] = float(max(optimality))
+    histories = [getattr(one, "history", None) for one in results]
+    if all(history is not None and len(history) and np.ndim(history) == 1 for history in histories):
+        length = max(map(len, histories))
+        padded = [np.pad(np.asarray(h, np.float64), (0, length - len(h)), mode="edge") for h in histories]
+        found["objective_history_"] = np.sum(padded, axis=0)
+    vars(model).update(found)
+
+
 def report_convergence(model: Any, result: Any) -> None:
-    """Store the number of iterations, and warn once if the solver stopped before convergence."""
+    """Store the number of iterations and how the fit went, and warn once if the solver stopped before convergence."""
     model.n_iter_ = max(1, int(result.n_iter))
+    remember(model, result)
     if not result.converged and result.status != "stopped":
         warn_convergence(model, result.message)
 

@@ -169,13 +169,37 @@ def attr(names: str, kind: str, doc: str, when: Any = None) -> Attribute:
 CLASSES = attr("classes_", "(n_classes,)", "Labels, sorted.")  # default for classifiers
 
 
+# How a fit went: what every class with `n_iter_` has besides.
+HOW_IT_WENT = [
+    attr(
+        "fit_status_",
+        "str",
+        "Why the fit ended: 'converged', 'iteration limit', 'time limit', 'stopped' (by a callback, or because the "
+        "validation no longer improved), 'no progress', 'diverged' or 'not finite'.",
+        "data",
+    ),
+    attr("optimality_", "float", "What was compared with the tolerance in the end; where the solver has it.", "data"),
+    attr(
+        "objective_history_",
+        "(n_values,)",
+        "The objective at the start, if it was known, and after each iteration; where the solver has it.",
+        "data",
+    ),
+]
+
+
 def attributes(cls: type) -> list[Attribute]:
-    """The declared attributes of a class: its own, then those of its bases that it does not redeclare."""
+    """The declared attributes of a class: its own, then those of its bases that it does not redeclare.
+
+    Classes that count iterations have `HOW_IT_WENT`, too.
+    """
     found: dict[str, Attribute] = {}
     for base in cls.__mro__:
         for attribute in vars(base).get("_attrs", [CLASSES] if base is ClassifierMixin else ()):
             found.setdefault(attribute.names, attribute)
-    return list(found.values())
+    names = {name for attribute in found.values() for name in attribute.names.split(", ")}
+    more = [attribute for attribute in HOW_IT_WENT if "n_iter_" in names and attribute.names not in names]
+    return [*found.values(), *more]
 
 
 def is_set(attribute: Attribute, model: Any) -> bool | None:
