@@ -6,8 +6,8 @@ numbers that overflow, and the `ConvergenceWarning` of a solver that stopped ear
 
 import functools
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -19,7 +19,7 @@ from didact.core.declared import Declared
 from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
-from didact.core.parameters import Attribute, attr, is_precomputed
+from didact.core.parameters import HOW_IT_WENT, Attribute, attr, is_precomputed
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum
 from didact.core.threads import blas_for_rows
@@ -125,24 +125,38 @@ class Estimator(Declared):
         return like(found, X) if floats and not self._tensors else found
 
 
+class Ended(NamedTuple):
+    """How a fit went that no solver's `Result` tells."""
+
+    status: str
+    optimality: float | None = None
+    history: Sequence[float] | None = None
+
+
 def remember(model: Any, *results: Any) -> None:
     """Store how a fit went: its status, optimality and objective; several results are those of problems side by side.
 
-    A result has a `status`, and may have an `optimality` and a `history`. Together, the status is that of the first
+    A result has a `status`, an `optimality` and a `history`, which may be None. Together, the status is that of the first
     that has not converged, the optimality the largest, and the objective the sum, to which one that has ended goes on
     contributing its last value.
     """
     worst = next((one for one in results if one.status != "converged"), results[0])
     found: dict[str, Any] = {"fit_status_": worst.status}
-    optimality = [getattr(one, "optimality", None) for one in results]
-    if all(value is not None for value in optimality):
+    optimality = [one.optimality for one in results if one.optimality is not None]
+    if len(optimality) == len(results):
         found["optimality_"] = float(max(optimality))
-    histories = [getattr(one, "history", None) for one in results]
-    if all(history is not None and len(history) and np.ndim(history) == 1 for history in histories):
+    histories = [np.asarray(one.history, np.float64) for one in results if one.history is not None and len(one.history)]
+    if len(histories) == len(results):
         length = max(map(len, histories))
-        padded = [np.pad(np.asarray(h, np.float64), (0, length - len(h)), mode="edge") for h in histories]
-        found["objective_history_"] = np.sum(padded, axis=0)
+        found["objective_history_"] = sum(np.pad(h, (0, length - len(h)), mode="edge") for h in histories)
     vars(model).update(found)
+
+
+def how_it_went(model: Any) -> dict[str, Any]:
+    """What `remember` has stored on a model, for another that is made of its fit."""
+    return {
+        attribute.names: vars(model)[attribute.names] for attribute in HOW_IT_WENT if attribute.names in vars(model)
+    }
 
 
 def report_convergence(model: Any, result: Any) -> None:

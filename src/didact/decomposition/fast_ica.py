@@ -14,7 +14,7 @@ import numpy as np
 
 from didact.core.backend import float_type
 from didact.core.errors import ParameterError, users_level
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import remember, warn_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
@@ -91,6 +91,7 @@ class FastICA(_Sources):
             result = solver(inner, start, contrast, self.tol, self.max_iter, progress.report)
             self.__dict__.update(attributes(result.x))
         self.n_iter_ = max(1, result.n_iter)
+        remember(self, result)
         if not result.converged and result.status != "stopped":
             warn_convergence(self, NOT_AT_REST)
         return self

@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator, tagged, warn_convergence
+from didact.core.estimator import Estimator, remember, tagged, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -172,6 +172,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.n_components_, self.n_iter_ = len(self.components_), max(1, result.n_iter)
         fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else result.value
         self.reconstruction_err_ = float(np.sqrt(2.0 * max(fit, 0.0)))
+        remember(self, result)
         if result.status == "iteration limit" and self.tol > 0:
             self._say_limit()
         return rows, found

@@ -15,7 +15,7 @@ from didact.core.backend import is_tensor, refuse_no_rows, to_numpy
 from didact.core.beside import beside
 from didact.core.categories import learn_categories
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Ended, Estimator, remember
 from didact.core.frames import column_names
 from didact.core.parameters import (
     above,
@@ -252,16 +252,18 @@ class _Boosting(Estimator):
             return {"_packed": extended(state, grown, outputs)}
 
         with FitProgress(self, self.max_iter, X=original[0], y=original[1], attributes=attributes) as progress:
-            self.n_iter_ = done
+            self.n_iter_, status = done, "iteration limit"
             for iteration in range(done + 1, self.max_iter + 1):
                 trees += booster.step(iteration)
                 self.n_iter_ = iteration
                 value = booster.value() if valued else None
-                if progress.report(iteration, value, trees):
-                    break
-                if history is not None and history.stops(trees, self.n_iter_no_change, self.tol):
+                if progress.report(iteration, value, trees) or (
+                    history is not None and history.stops(trees, self.n_iter_no_change, self.tol)
+                ):
+                    status = "stopped"
                     break
         self.__dict__.update(attributes(trees))
+        remember(self, Ended(status))
         self.train_score_ = np.array([] if history is None else history.train)
         self.validation_score_ = np.array([] if history is None else history.held_out)
 

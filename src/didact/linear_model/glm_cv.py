@@ -22,6 +22,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring
 
 from didact.core.backend import to_numpy
+from didact.core.estimator import how_it_went
 from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, one_of, param, splitter, whole
 from didact.core.rows import MemoryRows
 from didact.core.typing import Array
@@ -165,7 +166,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
         best = self._plain(alpha=self.alpha_, l1_ratio=self.l1_ratio_).fit(
             X, y, sample_weight, offset=offset, exposure=exposure
         )
-        self.__dict__.update({name: getattr(best, name) for name in FITTED})
+        self.__dict__.update({name: getattr(best, name) for name in FITTED} | how_it_went(best))
         return self
 
     def _fold_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:

@@ -17,7 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_tensor, like, read_only, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator, warn_convergence
+from didact.core.estimator import Ended, Estimator, remember, warn_convergence
 from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -136,16 +136,18 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """Learn from rows X, pass after pass, until the weights settle."""
         rows, seed = self._rows(X, target="none"), seed_sequence(self.random_state)
         seen, W = rows.reduce(spread), first_weights(self.rule, self.n_components, rows.n_features, seed)
-        n = int(seen.weight[0])
+        n, values = int(seen.weight[0]), list[float]()
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda W: self._fitted(W, rows, seen)) as progress:
             for epoch in range(1, self.max_iter + 1):
                 before = W.copy()
-                value = self._pass(rows, W, seen, 1 + (epoch - 1) * n, seed)
+                values.append(self._pass(rows, W, seen, 1 + (epoch - 1) * n, seed))
                 done = self.tol is not None and moved(before, W) <= self.tol
-                if progress.report(epoch, value, W) or done:
+                if progress.report(epoch, values[-1], W) or done:
                     break
         self._store(W, rows, seen, epoch, 1 + epoch * n)
-        if not (done or progress.stopped or self.tol is None):
+        status = "converged" if done else "stopped" if progress.stopped else "iteration limit"
+        remember(self, Ended(status, history=values))
+        if status == "iteration limit" and self.tol is not None:
             warn_convergence(self, "The weights still change after max_iter passes: raise max_iter, power_t or tol.")
         return self
 

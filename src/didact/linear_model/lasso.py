@@ -21,7 +21,7 @@ from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import remember, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
@@ -158,6 +158,7 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
     model.dual_gap_ = gaps if len(gaps) > 1 or (problem.rows.y_ndim == 2 and targets != TOGETHER) else gaps[0]
     slowest = max(results, key=lambda r: (not r.converged, r.n_iter))
     model.n_iter_ = max(1, slowest.n_iter)
+    remember(model, *results)
     if not slowest.converged and slowest.status != "stopped":
         warn_short(model, slowest)
 

@@ -22,7 +22,7 @@ from sklearn.base import ClassifierMixin
 from didact.core.backend import float_type, is_sparse, namespace
 from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, limit_reached, own_solver
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, warn_convergence
+from didact.core.estimator import Estimator, remember, warn_convergence
 from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
@@ -199,6 +199,7 @@ class LogisticRegression(LogisticAnswers, SparseCoefficients, ClassifierMixin, E
 
     def _report(self, objective: LinearObjective, result: Result, unpenalised: bool) -> None:
         self.n_iter_ = np.asarray([result.n_iter if self.max_iter == 0 else max(1, result.n_iter)], dtype=np.int32)
+        remember(self, result)
         if result.status == "iteration limit":
             warn_convergence(self, f"{limit_reached(self.solver, result.n_iter)} {result.message}")
         elif not result.converged and result.status != "stopped":

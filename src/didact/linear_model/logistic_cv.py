@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, deprecated, own_solver
+from didact.core.estimator import how_it_went
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, splitter, whole
 from didact.core.rows import MemoryRows
 from didact.core.sparse_coef import SparseCoefficients
@@ -233,6 +234,7 @@ class LogisticRegressionCV(LogisticAnswers, SparseCoefficients, ClassifierMixin,
         best = self._with_classes(self.C_, self.l1_ratio_)
         best.coef_, best.intercept_ = self._split(np.nanmean(self.coefs_paths_[:, r, c], axis=0))
         best.fit(X, y, sample_weight)
+        self.__dict__.update(how_it_went(best))
         return best.coef_, best.intercept_
 
     def _average_best(self) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator, warn_convergence
+from didact.core.estimator import Estimator, remember, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import dense
@@ -231,6 +231,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
 
     def _report(self, result: Result) -> None:
         self.n_iter_ = result.n_iter
+        remember(self, result)
         if result.status == "iteration limit":
             warn_convergence(
                 self,

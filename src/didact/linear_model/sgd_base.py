@@ -23,7 +23,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from didact.core.backend import to_numpy
 from didact.core.compat import deprecated
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator, report_convergence, warn_convergence
+from didact.core.estimator import Estimator, remember, report_convergence, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed, seed_sequence
@@ -140,8 +140,10 @@ class _SGD(Estimator):
     def _report(self, result: Result) -> None:
         if self.tol is None and result.status == "iteration limit":  # that many passes is what was asked for
             self.n_iter_ = result.n_iter
+            remember(self, result)
         elif result.status == "iteration limit":
             self.n_iter_ = result.n_iter
+            remember(self, result)
             warn_convergence(self, LIMIT_REACHED)
         else:
             report_convergence(self, result)

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from didact.core.backend import is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
+from didact.core.estimator import remember
 from didact.core.parameters import above, at_least, attr, between, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
@@ -142,6 +143,7 @@ class TSNE(_Embedding):
             raise ParameterError("The places are no longer finite: take a smaller learning_rate.")
         self.__dict__.update(self._fitted(result.x, rows))
         self.kl_divergence_, self.n_iter_ = float(result.value), result.n_iter
+        remember(self, result)
         return self
 
     def _schedule(self) -> Schedule:

@@ -49,9 +49,9 @@ class _Recorder:
 def trace(model: Any, X: Any, y: Any = None, **fit_params: Any) -> list[Snapshot]:
     """Fit a model, and return the states that the fit went through.
 
-    The list has a `Snapshot` for each iteration: of a solver, of EM, a round of boosting, a tree of a forest, a split of
-    a tree. It holds the iteration, the objective where the solver knows it, and the model as it was then, which can
-    predict. The last one is the model at its end; a fit in one step has that one alone.
+    The list has a `Snapshot` for each iteration: a step of a solver or of EM, a round of boosting, a tree of a forest,
+    a split of a tree. It holds the iteration, the objective where the solver knows it, and the model as it was then,
+    which can predict. The last one is the model at its end; a fit in one step has that one alone.
 
     Parameters
     ----------
