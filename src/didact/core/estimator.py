@@ -136,9 +136,9 @@ class Ended(NamedTuple):
 def remember(model: Any, *results: Any) -> None:
     """Store how a fit went: its status, optimality and objective; several results are those of problems side by side.
 
-    A result has a `status`, an `optimality` and a `history`, which may be None. Together, the status is that of the first
-    that has not converged, the optimality the largest, and the objective the sum, to which one that has ended goes on
-    contributing its last value.
+    A result has a `status`, an `optimality` and a `history`, which may be None. Together, the status is that of the
+    first that has not converged, the optimality the largest, and the objective the sum, to which one that has ended goes
+    on contributing its last value.
     """
     worst = next((one for one in results if one.status != "converged"), results[0])
     found: dict[str, Any] = {"fit_status_": worst.status}
