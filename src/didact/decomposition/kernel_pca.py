@@ -25,7 +25,7 @@ from didact.core.progress import FitProgress
 from didact.core.typing import AnyArray, Array
 from didact.decomposition.principal import components_given
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
-from didact.engines.gram.rows import gram_of, images
+from didact.engines.gram.rows import images, square_gram
 from didact.engines.spectral.kernel_axes import (
     KernelAxes,
     along_axes,
@@ -41,7 +41,7 @@ TILE = 512  # pre-images that are found together
 
 def ridge_preimages(kernel: Any, Z: Array, X: Array, alpha: float, cases: Array | None) -> Array:
     """The coefficients (n, p) of the ridge regression of rows X on coordinates Z."""
-    K = np.array(gram_of(kernel, Z, Z), np.float64)
+    K = np.array(square_gram(kernel, Z), np.float64)
     K.flat[:: len(K) + 1] += alpha if cases is None else alpha / cases
     try:
         return np.asarray(linalg.solve(K, X, assume_a="pos", check_finite=False))

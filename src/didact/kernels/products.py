@@ -53,6 +53,8 @@ class Constant(Kernel, NamedTuple("Constant", [("value", float)])):
 class White(Kernel, NamedTuple("White", [("noise", float)])):
     """k(x, z) = σ² for one and the same row, and 0 for two rows, equal or not: noise of its own on every row.
 
+    In a model that is σ² on the diagonal of the Gram matrix of its fitted rows; new rows are others.
+
     >>> from didact.kernels import White
     >>> White(0.5)([[1.0], [1.0]])
     array([[0.5, 0. ],

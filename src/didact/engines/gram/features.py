@@ -29,7 +29,7 @@ from didact.core.rows.gather import stacked
 from didact.core.rows.memory import memory_limit, require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import GivenColumns
-from didact.engines.gram.rows import gram_of, kernel_block, tiled
+from didact.engines.gram.rows import gram_of, kernel_block, own_noise, tiled
 from didact.engines.gram.systems import BELOW_ZERO, say_indefinite
 from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
@@ -39,6 +39,10 @@ from didact.kernels.base import Kernel
 SPAN = 1e-12  # of the largest eigenvalue of the landmarks' matrix: smaller ones are rounding
 HELD = 1 << 28  # bytes of features that learning row by row keeps; beyond, it computes those of each step
 HELD_SHARE = 0.125  # of the memory: features that are kept for all rows; beyond, each pass computes them anew
+NO_FEATURES = (
+    "White noise in a kernel belongs to each row by itself and has no features: leave White out of the kernel; the "
+    "penalty of a model (alpha, C) does what it does."
+)
 POOL = 20  # rows for each landmark among which far ones are looked for
 LANDMARKS = ("uniform", "kmeans++")
 
@@ -105,6 +109,8 @@ def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> 
     """Features from landmarks, with the symmetric root of the (pseudo-)inverse of their matrix."""
     if isinstance(kernel, Kernel):
         refuse_large(landmarks)
+    if own_noise(kernel, landmarks) is not None:
+        raise ParameterError(NO_FEATURES)
     K = to_numpy(gram_of(kernel, landmarks, landmarks)).astype(np.float64)
     if not np.isfinite(K).all():
         raise InputError("The kernel gave NaN or infinity for landmarks: check the kernel and the scale of X.")

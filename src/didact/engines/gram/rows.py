@@ -94,17 +94,34 @@ def kernel_diagonal(kernel: Any, X: AnyArray) -> Array:
     return np.concatenate([np.diag(to_numpy(kernel_block(kernel, B, B))) for B in blocks])
 
 
+def own_noise(kernel: Any, X: AnyArray) -> Array | None:
+    """What k(x, x) of each row has beyond k of two equal rows, as white noise gives it; None if it has nothing."""
+    if not isinstance(kernel, Kernel):
+        return None
+    found = to_numpy(kernel.diagonal(X) - kernel.diagonal(X, same=False)).astype(np.float64)
+    return found if found.any() else None
+
+
+def add_noise(K: AnyArray, noise: Array | None, rows: Array, others: Array) -> AnyArray:
+    """Values of two sets of rows by number, with the noise that a row has with itself; changes K."""
+    if noise is not None:
+        i, j = np.nonzero(rows[:, None] == others)
+        K[i.tolist(), j.tolist()] += like(noise[rows[i]], K)
+    return K
+
+
 def low_rank_features(kernel: Any, X: AnyArray, variables: int, deadline: float) -> Array | None:
     """Φᵀ (rank, n) with ΦΦᵀ = K by Cholesky steps, each on the row of which most is left; None if the rank is high."""
     left = kernel_diagonal(kernel, X)
     n, least = len(left), LEFT_OVER * left.sum()
     most = min(n, MOST_RANK, FACTOR_ENTRIES // max(variables, 1))
-    kept, rank, own = np.empty((most, n)), 0, left.copy()
+    kept, rank, own, noise, every = np.empty((most, n)), 0, left.copy(), own_noise(kernel, X), np.arange(n)
     while left.sum() > least:
         i = int(left.argmax())
         if rank == most or time.monotonic() > deadline:
             return kept if rank == most and left.sum() <= NEARLY * own.sum() else None
         values = kernel.K[i] if isinstance(kernel, GivenGram) else to_numpy(kernel_block(kernel, X[i : i + 1], X))[0]
+        values = add_noise(values[None], noise, every[i : i + 1], every)[0]
         row = values - kept[:rank, i] @ kept[:rank]
         if row[i] > LEFT_OVER * own[i]:
             kept[rank] = row / np.sqrt(row[i])
@@ -121,6 +138,14 @@ def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     out = np.empty((A.shape[0], X.shape[0]), A.dtype)
     tiled(lambda a, b: out.__setitem__(slice(a, b), kernel.gram(A[a:b], X)), A.shape[0])
     return out
+
+
+def square_gram(kernel: Any, X: AnyArray) -> AnyArray:
+    """The Gram matrix of rows with themselves: with what depends on being the same row, such as white noise."""
+    K, noise, each = gram_of(kernel, X, X), own_noise(kernel, X), list(range(X.shape[0]))
+    if noise is not None:
+        K[each, each] += like(noise, K)
+    return K
 
 
 def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
@@ -240,7 +265,7 @@ class GramRows:
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
         gaussian = pair is None and isinstance(kernel, RBF) and isinstance(X, np.ndarray)
         self.pair = exponents(kernel, X, X, dtype) if gaussian else pair
-        self.on_device = is_tensor(X)
+        self.on_device, self.noise = is_tensor(X), None if self.pair is not None else own_noise(kernel, X)
         size = int(megabytes * 2**20 / np.dtype(dtype).itemsize) if memory is None else memory.size
         capacity = int(min(self.n, max(size // max(self.n, 1), 2 * working if memory is None else 0)))
         looped = None if self.pair is None else looped_rows(*self.pair)
@@ -279,6 +304,7 @@ class GramRows:
                 tile = self.kernel.K[rows, a:b]
             else:
                 tile = kernel_block(self.kernel, self.X[chosen], self.X[a:b])
+                tile = add_noise(tile, self.noise, rows, np.arange(a, b))
             self.table[slots.tolist() if self.on_device else slots, a:b] = tile
             finite.append(bool(np.isfinite(float(tile.sum()))))
 
