@@ -8,7 +8,7 @@ import numpy as np
 from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced, constant_like
+from didact.kernels.base import Kernel, Stationary, Traced
 from didact.kernels.radial import squared_distances
 
 
@@ -60,7 +60,7 @@ class Foreign(Kernel, NamedTuple("Foreign", [("kernel", Any)])):
         return (to_numpy(a) @ np.diagonal(D, axis1=0, axis2=1).T).tolist()
 
 
-class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float), ("period", float)])):
+class PeriodicDistance(Stationary, NamedTuple("PeriodicDistance", [("width", float), ("period", float)])):
     """exp(−2 sin²(πd/period)/w²) of the distance d, as scikit-learn has it: a kernel for one column; see `Periodic`."""
 
     __slots__ = ()
@@ -78,10 +78,6 @@ class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float),
         turns = self._turns(X, Z)
         xp = namespace(turns)
         return xp.exp(-2.0 / self.width**2 * xp.sin(turns) ** 2)
-
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """In log w and in log period."""

@@ -19,7 +19,7 @@ from scipy.special import kv
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced, constant_like, inner_products, maximum, squares
+from didact.kernels.base import Stationary, Traced, constant_like, inner_products, maximum, squares
 from didact.parts.noun import mask, require
 
 Width = float | tuple[float, ...]
@@ -81,7 +81,7 @@ def squares_between(M: AnyArray, U: AnyArray, V: AnyArray) -> Array:
     return to_numpy(each)
 
 
-class Radial(Kernel):
+class Radial(Stationary):
     """Base of kernels f(s): they write f and its derivative, for arrays s ≥ 0."""
 
     __slots__ = ()
@@ -105,10 +105,6 @@ class Radial(Kernel):
 
     def _in_widths(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
         return in_widths(X, self.width), None if Z is None else in_widths(Z, self.width)
-
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """−2f′(s)·s, or a term of it for each width."""
@@ -280,7 +276,7 @@ class RationalQuadratic(Radial, NamedTuple("RationalQuadratic", [("width", Any),
         return [*super()._pulled(A, K, s, U, V), float((A * self._in_alpha(s)).sum())]
 
 
-class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
+class Laplacian(Stationary, NamedTuple("Laplacian", [("width", Any)])):
     """k(x, z) = exp(−Σ_j abs(x_j − z_j)/w_j).
 
     >>> from didact.kernels import Laplacian
@@ -309,10 +305,6 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
         D = self._apart(X, Z)
         return namespace(D).exp(-D)
 
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
-
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """K times the differences in widths."""
         D = self._apart(X, Z)
@@ -323,7 +315,7 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
         return [K * abs(U[:, j, None] - V[None, :, j]) for j in range(U.shape[1])]
 
 
-class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", float)])):
+class Periodic(Stationary, NamedTuple("Periodic", [("width", float), ("period", float)])):
     """k(x, z) = exp(−2 Σ_j sin²(π(x_j − z_j)/period)/w²): functions that repeat themselves. MacKay (1998).
 
     >>> from didact.kernels import Periodic
@@ -354,10 +346,6 @@ class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", floa
         """From products of sines and cosines."""
         S = self._sines(X, Z)
         return namespace(S).exp(S * (-2.0 / self.width**2))
-
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂K/∂log w = 4KS/w²; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""

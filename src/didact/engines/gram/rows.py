@@ -38,6 +38,7 @@ from didact.kernels.strings import as_strings
 
 MOST_RANK, FACTOR_ENTRIES = 800, 50_000_000  # of a factor of a Gram matrix: 400 MB
 LEFT_OVER = 1e-15  # of the trace: what is left of a Gram matrix that is factored
+NO_NOISE = 1e-12  # of k(x, x): a difference of two ways to compute it that is rounding
 NEARLY = 1e-6  # of the trace: what may be left when the factor has the largest rank
 
 
@@ -98,8 +99,9 @@ def own_noise(kernel: Any, X: AnyArray) -> Array | None:
     """What k(x, x) of each row has beyond k of two equal rows, as white noise gives it; None if it has nothing."""
     if not isinstance(kernel, Kernel):
         return None
-    found = to_numpy(kernel.diagonal(X) - kernel.diagonal(X, same=False)).astype(np.float64)
-    return found if found.any() else None
+    with_noise, without = (to_numpy(kernel.diagonal(X, same)).astype(np.float64) for same in (True, False))
+    found = with_noise - without
+    return found if (np.abs(found) > NO_NOISE * np.abs(with_noise)).any() else None
 
 
 def add_noise(K: AnyArray, noise: Array | None, rows: Array, others: Array) -> AnyArray:
