@@ -22,6 +22,7 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import at_least, attr, is_bool, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.decomposition.principal import components_given
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
@@ -141,9 +142,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.kernel_ = pairwise_kernel(self.kernel, *more, rows.n_features)
         self._refuse_preimages()
         (kept, *_), cases = counted_rows(rows, self.kernel_)
-        with FitProgress(self, X=X, y=y):
-            found = self._axes(kept, cases)
-        self._store(kept, cases, found, float_type(rows))
+        with FitProgress(self, X=X, y=y), blas_for(kept.shape[0]):
+            self._store(kept, cases, self._axes(kept, cases), float_type(rows))
         return self
 
     def _refuse_preimages(self) -> None:

@@ -29,6 +29,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.discriminant_analysis.linear import NO_VARIANCE
 from didact.engines.components.posterior import class_priors, log_posterior, most_probable, posterior
@@ -148,7 +149,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.kernel_ = pairwise_kernel(self.kernel, *more, rows.n_features)
         self.classes_ = np.unique(to_numpy(rows.whole().y))
         block, cases = counted_rows(rows, self.kernel_)
-        with FitProgress(self, X=X, y=y):
+        with FitProgress(self, X=X, y=y), blas_for(block.X.shape[0]):
             self._store(block.X, to_numpy(block.y), cases, float_type(rows))
         return self
 

@@ -17,6 +17,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import Disconnected, InputError, users_level
 from didact.core.parameters import at_least, at_least_or_infinite, attr, is_precomputed, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.all_pairs import distance_table, metric_param, metric_params_param, require_symmetric
@@ -123,7 +124,7 @@ class Isomap(_Neighborhoods):
         self._one_way(rows.shape[0])
         if is_precomputed(self.metric) and not is_sparse(rows):
             require_symmetric(np.asarray(rows))
-        with FitProgress(self, X=X):
+        with FitProgress(self, X=X), blas_for(rows.shape[0]):
             distance = distance_named(self.metric, self.p, self.metric_params, rows)
             self._index: Any = build_index(rows, distance, self.neighbors_algorithm)
             D = geodesics(self._index, rows, *self._neighbors())

@@ -23,6 +23,7 @@ from didact.core.backend import float_type, like, to_numpy
 from didact.core.parameters import above, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.gram.features import feature_rows
 from didact.engines.gram.systems import with_constant
@@ -103,9 +104,10 @@ class LSSVC(ClassifierMixin, _KernelModel):
         return self
 
     def _exact(self, rows: Rows) -> dict[str, Any]:
-        pairs = self._pairs(rows)
-        targets = sides(pairs.codes, len(self.classes_))
-        found = with_constant(pairs.K, targets, pairs.weight, 1.0 / self.C, self.fit_intercept)
+        with blas_for(rows.n_rows or 0):
+            pairs = self._pairs(rows)
+            targets = sides(pairs.codes, len(self.classes_))
+            found = with_constant(pairs.K, targets, pairs.weight, 1.0 / self.C, self.fit_intercept)
         return self._keep_pairs(pairs, *found, float_type(rows))
 
     def _approximate(self, rows: Rows) -> dict[str, Any]:

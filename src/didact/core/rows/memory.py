@@ -239,10 +239,10 @@ def memory_limit() -> int:
 
 
 def refuse_square(p: int, instead: str, matrices: int = 3) -> None:
-    """Refuse p columns if so many p × p matrices exceed the memory; `instead` tells the user what to do."""
+    """Refuse p columns, or rows, if so many p × p matrices exceed the memory; `instead` tells the user what to do."""
     if 8 * matrices * p * p > memory_limit():
         raise InputError(
-            f"For these columns {matrices} matrices of {p} × {p} numbers are needed, which take "
+            f"For these data {matrices} matrices of {p} × {p} numbers are needed, which take "
             f"{8 * matrices * p * p / 2**30:.0f} GiB, more than this process may use: {instead}."
         )
 

@@ -16,7 +16,7 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.rows import MemoryRows, Rows
-from didact.core.threads import parallel_map
+from didact.core.threads import one_blas_thread, parallel_map
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
 from didact.engines.gram.tuning import (
@@ -154,7 +154,8 @@ def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
     """work(begin, end) for pieces of n rows, on all threads; cut by n alone, as products round by the rows in them."""
     pieces = max(-(-n // size), min(LEAST_PIECES, -(-n // 64)))
     edges = np.linspace(0, n, pieces + 1).astype(int).tolist()
-    parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
+    with one_blas_thread:  # also of a single piece: its bits must not depend on what other threads do
+        parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
 
 
 def images(
