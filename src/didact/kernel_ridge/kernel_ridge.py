@@ -26,10 +26,11 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import require_finite
+from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import (
+    FEWER_FEATURES,
     approximation_param,
     chosen_map,
     feature_rows,
@@ -232,6 +233,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         """Coefficients of landmarks or cosines, and these."""
         features = chosen_map(self.approximation, self.kernel_, rows, self.n_components, self.random_state)
         warn_landmarks(self, features)
+        refuse_square(features.size, FEWER_FEATURES)
         mapped = feature_rows(rows, features)
         S = mapped.reduce(moments).about_zero()
         if self.alphas is not None:

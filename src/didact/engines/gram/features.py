@@ -44,6 +44,7 @@ NO_FEATURES = (
     "White noise in a kernel belongs to each row by itself and has no features: leave White out of the kernel; the "
     "penalty of a model (alpha, C) does what it does."
 )
+FEWER_FEATURES = "choose fewer features (n_components)"
 POOL = 20  # rows for each landmark among which far ones are looked for
 LANDMARKS = ("uniform", "kmeans++")
 
@@ -110,7 +111,7 @@ def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> 
     """Features from landmarks, with the symmetric root of the (pseudo-)inverse of their matrix."""
     if isinstance(kernel, Kernel):
         refuse_large(landmarks)
-    refuse_square(landmarks.shape[0], "choose fewer landmarks (n_components)")
+    refuse_square(landmarks.shape[0], FEWER_FEATURES)
     if own_noise(kernel, landmarks) is not None:
         raise ParameterError(NO_FEATURES)
     K = to_numpy(gram_of(kernel, landmarks, landmarks)).astype(np.float64)
