@@ -163,7 +163,7 @@ def images(
 ) -> Array:
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made.
 
-    `own` are the numbers of the rows X in A, if they are there.
+    `own` are the numbers of the rows X in A, if they are there: white noise is of these.
     """
     A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
@@ -185,6 +185,8 @@ def images(
         piece(0, A.shape[0])
     else:
         tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
+    if own is not None and (noise := own_noise(kernel, X)) is not None:
+        out[own] += noise * coef
     return out
 
 

@@ -37,16 +37,7 @@ from didact.core.threads.pool import refuse_abandoned
 from didact.core.typing import AnyArray, Array
 from didact.engines.constrained.low_rank_program import interior_point
 from didact.engines.constrained.violation_loops import Variables
-from didact.engines.gram.rows import (
-    MOST_RANK,
-    GivenGram,
-    GramRows,
-    images,
-    low_rank_features,
-    not_finite,
-    own_noise,
-    square_gram,
-)
+from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, images, low_rank_features, not_finite, square_gram
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
     CHOOSE,
@@ -215,10 +206,7 @@ def _images(kernel: Any, X: AnyArray, beta: Array, dtype: Any = np.float64) -> A
         return np.zeros(len(beta))
     if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
-    some = rows_at(X, used)
-    u = images(kernel, X, some, beta[used], dtype, used)
-    if (noise := own_noise(kernel, some)) is not None:
-        u[used] += noise * beta[used]
+    u = images(kernel, X, rows_at(X, used), beta[used], dtype, used)
     if not np.isfinite(u).all():
         raise not_finite(used)
     return u
