@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from didact.core.errors import InputError
 from didact.core.rows import memory
@@ -41,11 +40,10 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_bits_do_not_depend_on_the_threads_that_blas_has(name):
-    with threadpool_limits(4, "blas"):
-        alone = FITS[name]()
-        with one_blas_thread:
-            np.testing.assert_array_equal(FITS[name](), alone)
+def test_bits_do_not_depend_on_the_threads_that_blas_has(name, two_threads):
+    alone = FITS[name]()
+    with one_blas_thread:
+        np.testing.assert_array_equal(FITS[name](), alone)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (256, 3), (257, 300), (700, 1)])
