@@ -84,4 +84,4 @@ def change(old: type, new: type) -> None:
     for name in KNOWN:
         module = sys.modules.get(name)
         if type(module) is old:
-            module.__class__ = new  # type: ignore[union-attr]
+            module.__class__ = new

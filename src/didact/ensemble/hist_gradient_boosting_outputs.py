@@ -31,11 +31,11 @@ def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
     return fn(raw_predictions(X, trees, start), *how)
 
 
-def mean_raw(model: Any, grid: Any, target_features: Array) -> Array:
-    """The mean raw score (outputs, points), without the start, at each point of some features over the others."""
-    points = encode_some(model.categories_, grid, target_features)
-    found = np.zeros((model.n_trees_per_iteration_, len(points)))
-    for tree, output in zip(unpacked(model._packed), model._packed.output, strict=True):
+def mean_raw(self: Any, grid: Any, target_features: Array) -> Array:
+    """A method: the mean raw score (outputs, points), without the start, at each point of some features."""
+    points = encode_some(self.categories_, grid, target_features)
+    found = np.zeros((self.n_trees_per_iteration_, len(points)))
+    for tree, output in zip(unpacked(self._packed), self._packed.output, strict=True):
         found[output] += mean_over_others(tree, points, target_features)[:, 0]
     return found
 
