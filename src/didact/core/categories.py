@@ -77,6 +77,13 @@ class Categories(NamedTuple):
                 )
 
 
+def encode_some(categories: Categories | None, X: Any, columns: Any) -> Array:
+    """Some columns of a table, which are all that X has, as numbers."""
+    if categories is None:
+        return np.asarray(X, np.float64)
+    return Categories(tuple(categories.values[j] for j in columns)).encode(X)
+
+
 def learn_categories(
     spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True, text: bool = False
 ) -> Categories | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.errors import InputError
+from didact.core.errors import Malformed
 
 CURE = "Build it anew, for example with scipy.sparse.csr_array((values, (rows, columns)), shape=…)."
 
@@ -22,7 +22,7 @@ def check_sparse(X: Any, name: str = "X") -> None:
         return
     said = _fault(X)
     if said:
-        raise InputError(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")
+        raise Malformed(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")
 
 
 def own_rows(X: Any) -> Any:

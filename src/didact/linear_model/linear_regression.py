@@ -13,6 +13,7 @@ Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/97814214079
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn.linear_model
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host
@@ -188,6 +189,7 @@ class _LinearRegressor(RegressorMixin, Estimator):
         return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
+@sklearn.linear_model.LinearRegression.register  # so that `sklearn.linear_model.RANSACRegressor` takes it
 class LinearRegression(MultiOutputMixin, _LinearRegressor):
     r"""Ordinary least squares.
 

@@ -41,6 +41,16 @@ def blank(width: float, height: float, grid: str = "both") -> tuple["Figure", "A
     return figure, axes
 
 
+def current(width: float, height: float) -> "Axes":
+    """The current axes of pyplot, cleared; in a figure of this size, if there is none."""
+    pyplot = need("matplotlib.pyplot", "study")
+    if not pyplot.get_fignums():
+        pyplot.figure(figsize=(width, height), layout="constrained")
+    axes = pyplot.gca()
+    axes.clear()
+    return axes
+
+
 def label(axes: "Axes", x: str = "", y: str = "") -> None:
     """Name the axes, in plain text: a dollar sign in a column's name is not mathematics."""
     axes.set_xlabel(x, parse_math=False)

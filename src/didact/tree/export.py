@@ -138,14 +138,14 @@ def plot_tree(
     precision : int, default=4
         Significant digits of numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw; by default the current axes of pyplot, which are cleared.
     fontsize : float, optional
-        Size of the text.
+        Size of the text; by default what the boxes have room for.
 
     Returns
     -------
-    matplotlib Figure
-        The picture (scikit-learn's function returns the list of its texts).
+    list of matplotlib Text
+        The texts of the picture, whose ``figure`` is that of all.
 
     References
     ----------
@@ -155,7 +155,7 @@ def plot_tree(
     --------
     >>> from didact.tree import ID3Classifier, plot_tree
     >>> model = ID3Classifier(categorical_features=[0]).fit([["tall"], ["short"]], ["M", "F"])
-    >>> figure = plot_tree(model, feature_names=["height"])
+    >>> texts = plot_tree(model, feature_names=["height"])
     """
     from didact.plot.tree import tree
 
@@ -172,7 +172,7 @@ def plot_tree(
     if node_ids:
         boxes = [box._replace(title=f"#{i} {box.title}") for i, box in zip(order, boxes, strict=True)]
     one = words.classes is not None and len(words.classes) == 1
-    return tree(boxes, words.classes[0] if one and words.classes else (), ax, fontsize or 8.5, filled, rounded)
+    return tree(boxes, words.classes[0] if one and words.classes else (), ax, fontsize, filled, rounded)
 
 
 def _to_depth(places: list[Place], max_depth: int | None) -> tuple[list[int], list[Place]]:
