@@ -5,14 +5,17 @@ from typing import Any
 import numpy as np
 
 from didact.cluster.base import refuse_few
-from didact.core.backend import is_sparse, to_numpy
+from didact.core.backend import is_sparse, local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.random import seed_sequence
 from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.engines.centroids.starts import plus_plus_rows
 
 
+@entrance()
 def kmeans_plusplus(
     X: Any, n_clusters: int, *, sample_weight: Any = None, x_squared_norms: Any = None, random_state: Any = None,
     n_local_trials: int | None = None,
@@ -52,10 +55,7 @@ def kmeans_plusplus(
     >>> sorted((rows // 2).tolist())
     [0, 1]
     """
-    X = X.tocsr() if is_sparse(X) else np.asarray(to_numpy(X))
-    if X.ndim != 2:
-        raise InputError(f"X must have two dimensions, rows and columns, not {X.ndim}: reshape it.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = local(given_rows(X))
     require_finite(X, None)
     w = None if sample_weight is None else np.asarray(to_numpy(sample_weight), np.float64)
     if w is not None and (w.shape != (X.shape[0],) or not (w >= 0).all()):

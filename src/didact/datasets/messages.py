@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.random import streams
 
@@ -47,6 +48,7 @@ GREETINGS = ("hello", "hi", "dear friend", "good morning", "dear all", "", "", "
 FAREWELLS = ("best wishes", "thanks", "see you", "your team", "", "", "")
 
 
+@entrance()
 def make_messages(
     n_samples: int = 600, spam: float = 0.35, mixing: float = 0.06, random_state: Any = 0
 ) -> tuple[list[str], Any]:

@@ -17,6 +17,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
 
 from didact.core.backend import local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 from didact.ensemble.bagging_base import _Bagging
@@ -53,6 +54,7 @@ class PrunedEnsemble(NamedTuple):
         return float(C[~np.eye(len(kept), dtype=bool)].mean()) if len(kept) > 1 else 1.0
 
 
+@entrance()
 def prune_ensemble(
     ensemble: Any, X: Any, y: Any, *, max_learners: int | None = None, replacement: bool = False, score: Any = None,
     sample_weight: Any = None,

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import require_finite
+from didact.core.validation import given_rows
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.all_pairs import distance_table
 from didact.parts.distances import Euclidean, distance_named
@@ -14,6 +16,7 @@ from didact.parts.distances import Euclidean, distance_named
 TILE = 1 << 22  # distances at a time
 
 
+@entrance()
 def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "euclidean") -> float:
     r"""The trustworthiness of an embedding: 1 if all neighbours in it are neighbours of the rows.
 
@@ -38,7 +41,7 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
     >>> trustworthiness(X, 5.0 - 2.0 * X, n_neighbors=2)
     1.0
     """
-    rows, places = dense(X, np.float64), dense(X_embedded, np.float64)
+    rows, places = dense(given_rows(X), np.float64), dense(given_rows(X_embedded, "X_embedded"), np.float64)
     n, k = len(rows), n_neighbors
     if len(places) != n:
         raise InputError(f"X has {n} rows and X_embedded {len(places)}: they must be the same rows.")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.engines.constrained.feasibility import least_violation
 from didact.engines.constrained.kkt import Multipliers, residual
@@ -16,6 +17,7 @@ VIOLATED, DOWN = 1e-7, 1e-6  # relative violation above which a program is infea
 FINEST, COARSEST = 1e-10, 1e-3  # the tolerances that HiGHS takes
 
 
+@entrance()
 def linear_program(
     c: Any,
     A_eq: Any = None,

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from didact.core.entrance import entrance
 from didact.core.errors import need
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def shorten(text: str, most: int = 38) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
+@entrance()
 def svg(figure: "Figure") -> bytes:
     """The figure as SVG, without a date in it.
 
@@ -84,6 +86,7 @@ def svg(figure: "Figure") -> bytes:
     return _saved(figure, "svg", metadata={"Date": None})
 
 
+@entrance()
 def png(figure: "Figure") -> bytes:
     """The figure as PNG at twice the usual resolution.
 
@@ -94,6 +97,7 @@ def png(figure: "Figure") -> bytes:
     return _saved(figure, "png", dpi=200, metadata={"Software": None})
 
 
+@entrance()
 def data_uri(figure: "Figure") -> str:
     """The figure as an address that an img element can show without any file.
 

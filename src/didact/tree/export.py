@@ -2,11 +2,13 @@
 
 from typing import Any, NamedTuple
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.engines.trees.outline import Place
 from didact.tree.reading import Words, read
 
 
+@entrance()
 def export_text(
     decision_tree: Any,
     *,
@@ -95,6 +97,7 @@ def _leaf(place: Place, words: Words, show_weights: bool) -> str:
     return (f" weights: {weights}" if show_weights else "") + f" class: {words.answer(place)}"
 
 
+@entrance()
 def plot_tree(
     decision_tree: Any,
     *,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Interval, Place
@@ -43,6 +44,7 @@ class _Look(NamedTuple):
     classes: bool  # whether the most frequent class is named
 
 
+@entrance()
 def export_graphviz(
     decision_tree: Any, out_file: Any = None, *, max_depth: int | None = None, feature_names: Any = None,
     class_names: Any = None, label: str = "all", filled: bool = False, leaves_parallel: bool = False,

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 from didact.engines.trees.outline import Condition, Place, joined
@@ -73,6 +74,7 @@ class _Rows(NamedTuple):
     w: Array
 
 
+@entrance()
 def export_rules(
     model: Any,
     X: Any = None,
