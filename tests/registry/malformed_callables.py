@@ -45,7 +45,7 @@ ONES = np.ones(N)
 FAULTS = (
     ("edge far beyond", "indptr", lambda e: put(e, 2, 10**8)),
     ("last edge beyond", "indptr", lambda e: put(e, -1, 10**8)),
-    ("falling edges", "indptr", lambda e: put(e, 2, e[-1])),
+    ("falling edges", "indptr", lambda e: put(e, 1, e[-1] + 1)),
     ("negative index", "indices", lambda i: put(i, 2, -(10**8))),
     ("index far beyond", "indices", lambda i: put(i, 2, 10**8)),
 )
@@ -160,8 +160,8 @@ def of_nouns() -> Iterator[Call]:
         for method in dir(noun):
             theirs = getattr(Kernel, method, None) if isinstance(noun, Kernel) else None
             if method == "__call__" or not (method.startswith("_") or theirs or hasattr(tuple, method)):
-                function = getattr(noun, method)
-                if inspect.ismethod(function):
+                if inspect.isfunction(inspect.getattr_static(thing, method)):
+                    function = getattr(noun, method)
                     names, needed = arguments(function)
                     for argument in names:
                         yield Call(f"{name}.{method}", lambda f=function, g=needed: (f, g), argument, tuple(BAD))

@@ -4,7 +4,7 @@
     def kmeans_plusplus(X, n_clusters, *, n_trials=None): ...
 
 Rows of models come in by `_rows`, and their parameters, declared by `param`, are checked by `fit`; what else their
-methods take (targets, levels, labels) passes `beside_rows`.
+methods take (targets, levels, labels), and the parameters of nouns, pass `beside_rows`.
 """
 
 import functools
@@ -45,7 +45,7 @@ def entrance(**constraints: Any) -> Callable[[F], F]:
 
 
 def beside_rows(method: F) -> F:
-    """A method of a model that refuses malformed sparse matrices in all arguments but X, of which `_rows` takes care."""
+    """A method of a model, or the constructor of a noun, that refuses malformed sparse matrices in arguments but X."""
     _, *names = inspect.signature(method).parameters
     if names in ([], ["X"]):
         return method

@@ -172,7 +172,7 @@ class SpectralEmbedding(Estimator):
 
     def _affinities(self, X: Any) -> Any:
         if callable(self.affinity):
-            return self.affinity(X)
+            return given_rows(self.affinity(X), "What affinity returned")
         if self.affinity == "precomputed":
             return X
         if self.affinity == "rbf":
