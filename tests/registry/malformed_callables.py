@@ -145,7 +145,9 @@ def of_functions() -> Iterator[Call]:
         for argument in names:
             made = lambda f=thing, g=needed: (f, g)
             yield Call(name, made, argument, tuple(BAD))
-            yield Call(f"{name}, returned", made, argument, ("csr, edge far beyond", "csc, negative index"), returned=True)
+            yield Call(
+                f"{name}, returned", made, argument, ("csr, edge far beyond", "csc, negative index"), returned=True
+            )
 
 
 def of_nouns() -> Iterator[Call]:
@@ -176,7 +178,12 @@ def of_fits() -> Iterator[Call]:
             if hasattr(model, method):
                 names, needed = arguments(getattr(model, method))
                 for argument in (a for a in names if a not in ("check_input",)):
-                    made = lambda m=model, n=method, g={"X": X, "y": y} | {a: v for a, v in needed.items() if a not in "Xy"}: (getattr(clone(m), n), g)
+                    made = (
+                        lambda m=model, n=method, g={"X": X, "y": y} | {a: v for a, v in needed.items() if a not in "Xy"}: (
+                            getattr(clone(m), n),
+                            g,
+                        )
+                    )
                     chosen = [kinds[(k + j) % len(kinds)] for j in range(4 if argument == "X" else 1)]
                     yield Call(f"{label(model)}.{method}", made, argument, tuple(chosen), X.shape)
         yield from _of_parameters(model, X, y)
@@ -236,13 +243,15 @@ def main(first: int) -> None:
     """Make the calls from number `first` on, and write what is wrong."""
     out = sys.stdout
     import time
+
     for k, call in enumerate(calls()):
         if k >= first:
             print(f"{k} {call.name}({call.argument})", file=out, flush=True)
             t = time.perf_counter()
             for fault in call.faults():
                 print(f"wrong: {call.name}({call.argument}): {fault}", file=out, flush=True)
-            if (t := time.perf_counter() - t) > 0.3: print('slow', t, call.name, call.argument, file=sys.stderr)
+            if (t := time.perf_counter() - t) > 0.3:
+                print("slow", t, call.name, call.argument, file=sys.stderr)
 
 
 def wrong() -> tuple[int, list[str]]:

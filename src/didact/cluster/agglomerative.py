@@ -233,7 +233,7 @@ class AgglomerativeClustering(_Hierarchy):
         return self
 
 
-@entrance()
+@entrance(n_clusters=[whole(1), none])
 def linkage_tree(
     X: Any, connectivity: Any = None, n_clusters: int | None = None, linkage: str = "complete",
     affinity: Any = "euclidean", return_distance: bool = False,
@@ -277,7 +277,7 @@ def linkage_tree(
     return (*found, Z[:merges, 2].copy()) if return_distance else found
 
 
-@entrance()
+@entrance(n_clusters=[whole(1), none])
 def ward_tree(X: Any, *, connectivity: Any = None, n_clusters: int | None = None, return_distance: bool = False) -> Any:
     """The tree of rows X by Ward linkage, as scikit-learn's function of this name gives it; see `linkage_tree`.
 

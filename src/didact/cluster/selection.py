@@ -22,6 +22,7 @@ from didact.cluster.kmeans import KMeans
 from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_extreme
+from didact.core.parameters import whole
 from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
@@ -227,7 +228,7 @@ def silhouette(
     return _selection("mean silhouette", counts, values, None, int(counts[at]), words, labels)
 
 
-@entrance()
+@entrance(n_draws=whole(1))
 def gap_statistic(
     X: Any, clusterer: Any = None, n_clusters: Iterable[int] | None = None, random_state: Any = None,
     n_draws: int = 20, reference: str = "principal",

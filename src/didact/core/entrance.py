@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def entrance(**constraints: Any) -> Callable[[F], F]:
-    """A decorator that refuses malformed sparse matrices, and what a constraint (as those of `param`) does not allow."""
+    """A decorator that refuses malformed sparse matrices, and what constraints (those of `param`) do not allow."""
     listed = {name: given if isinstance(given, list) else [given] for name, given in constraints.items()}
 
     def decorate(function: F) -> F:
@@ -61,3 +61,14 @@ def beside_rows(method: F) -> F:
         return method(self, *args, **kwargs)
 
     return checked  # type: ignore[return-value]
+
+
+def guard(cls: type) -> None:
+    """Have the public methods that a class writes pass `beside_rows`."""
+    for name, method in [*vars(cls).items()]:
+        if name.startswith("_"):
+            continue
+        if inspect.isfunction(method):
+            setattr(cls, name, beside_rows(method))
+        elif isinstance(method, classmethod):
+            setattr(cls, name, classmethod(beside_rows(method.__func__)))

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import is_sparse, like
 from didact.core.categories import learn_categories
 from didact.core.compat import bound_threads, declare_machinery, order_parameters
-from didact.core.entrance import beside_rows
+from didact.core.entrance import beside_rows, guard
 from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
@@ -84,7 +84,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
         cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
-        _guard(cls)
+        guard(cls)
+        home = next((base for base in cls.__mro__ if "score" in vars(base)), cls)
+        if home.__module__.startswith("sklearn."):  # the method of a mixin
+            cls.score = beside_rows(vars(home)["score"])  # type: ignore[attr-defined]
         for name in ("fit", "partial_fit", "fit_transform"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
             if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
@@ -199,16 +202,6 @@ def registry() -> dict[str, type]:
 def instances(cls: Any) -> list[Any]:
     """Instances of an estimator for the registry checks."""
     return [cls(**params) for params in cls._test_params]
-
-
-def _guard(cls: type) -> None:
-    """Have the public methods of a class look at what they are given, also the `score` of a mixin of scikit-learn's."""
-    own = {name: method for name, method in vars(cls).items() if inspect.isfunction(method) and name[0] != "_"}
-    home = next((base for base in cls.__mro__ if "score" in vars(base)), cls)
-    if home.__module__.startswith("sklearn."):
-        own["score"] = vars(home)["score"]
-    for name, method in own.items():
-        setattr(cls, name, beside_rows(method))
 
 
 def _explaining(init: Callable[..., None]) -> Callable[..., None]:

@@ -17,13 +17,14 @@ import numpy as np
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.entrance import entrance
-from didact.core.errors import InputError
+from didact.core.errors import InputError, ParameterError
 from didact.core.sparse import sound
 from didact.core.typing import AnyArray, Array
 from didact.core.validation import given_rows
 from didact.parts.noun import Noun
 
 Traced = tuple[AnyArray, Callable[[AnyArray], list[float]]]
+MOST_LEVELS = 150  # of kernels in kernels: each takes some frames of Python, which has 1,000
 ROUNDING = 1e-10  # an eigenvalue that is negative by this share of the largest one is zero
 
 
@@ -129,14 +130,27 @@ def plus(left: Kernel, right: Kernel) -> Kernel:
     """The sum of two kernels."""
     from didact.kernels.algebra import Sum
 
-    return Sum(left, right)
+    return shallow(Sum(left, right))
 
 
 def times(kernel: Kernel, other: Any) -> Kernel:
     """The product with another kernel, or with a number."""
     from didact.kernels.algebra import Product, Scaled
 
-    return Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel)
+    return shallow(Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel))
+
+
+def shallow(kernel: Kernel) -> Kernel:
+    """The kernel, unless its sums and products are nested so deep that Python could not follow them."""
+    level: list[Any] = [kernel]
+    for _ in range(MOST_LEVELS):
+        level = [part for whole in level for part in whole if isinstance(part, Kernel)]
+        if not level:
+            return kernel
+    raise ParameterError(
+        f"Sums and products of kernels are nested {MOST_LEVELS} deep at most: add the first half and the second half of "
+        "the kernels, and then the two sums."
+    )
 
 
 def as_rows(X: Any) -> AnyArray:

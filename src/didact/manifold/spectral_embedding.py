@@ -38,7 +38,7 @@ from didact.engines.spectral.graph import ball_affinity, graph_embedding, neares
 from didact.manifold.base import SAME_VECTORS, finite_rows, refuse_both
 
 
-@entrance()
+@entrance(n_components=whole(1))
 def spectral_embedding(
     adjacency: Any, *, n_components: int = 8, eigen_solver: Any = None, random_state: Any = None,
     eigen_tol: Any = "auto", norm_laplacian: bool = True, drop_first: bool = True,

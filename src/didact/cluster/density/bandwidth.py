@@ -49,7 +49,7 @@ def mean_reach(X: Array, w: Array | None, quantile: float) -> float:
     return float(np.sum(parallel_map(piece, block_edges(len(rows), TABLE_QUERIES))) / share.sum())
 
 
-@entrance(quantile=between(0, 1), n_samples=[whole(1), none])
+@entrance(quantile=between(0, 1), n_samples=[whole(1), none], n_jobs=[int, none])
 def estimate_bandwidth(
     X: Any, *, quantile: float = 0.3, n_samples: int | None = None, random_state: Any = 0, n_jobs: int | None = None
 ) -> Any:
