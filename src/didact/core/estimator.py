@@ -87,7 +87,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         guard(cls)
         home = next((base for base in cls.__mro__ if "score" in vars(base)), cls)
         if home.__module__.startswith("sklearn."):  # the method of a mixin
-            cls.score = beside_rows(vars(home)["score"])  # type: ignore[attr-defined]
+            cls.score = beside_rows(vars(home)["score"])
         for name in ("fit", "partial_fit", "fit_transform"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
             if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function

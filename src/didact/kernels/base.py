@@ -148,8 +148,8 @@ def shallow(kernel: Kernel) -> Kernel:
         if not level:
             return kernel
     raise ParameterError(
-        f"Sums and products of kernels are nested {MOST_LEVELS} deep at most: add the first half and the second half of "
-        "the kernels, and then the two sums."
+        f"Sums and products of kernels are nested {MOST_LEVELS} deep at most: add one half of the kernels and "
+        "the other half, and then the two sums."
     )
 
 
