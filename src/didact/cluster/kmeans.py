@@ -15,6 +15,7 @@ import numpy as np
 
 from didact.cluster.base import _Centers, counting, drawn, finite_spread, init_param, number_of_runs, warn_of_equal_rows
 from didact.core.backend import float_type
+from didact.core.entrance import entrance
 from didact.core.estimator import report_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -112,6 +113,7 @@ def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     return min(found, key=lambda result: result.value)
 
 
+@entrance()
 def k_means(
     X: Any, n_clusters: int, *, sample_weight: Any = None, init: Any = "k-means++", n_init: Any = "auto",
     max_iter: int = 300, verbose: bool = False, tol: float = 1e-4, random_state: Any = None, copy_x: bool = True,

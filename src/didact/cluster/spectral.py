@@ -19,6 +19,7 @@ from sklearn.base import ClusterMixin
 from didact.cluster.base import refuse_few, warn_of_few
 from didact.cluster.kmeans import k_means
 from didact.core.backend import is_sparse, local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_callable, is_precomputed, none, one_of, param, random_state, whole
@@ -81,6 +82,7 @@ def by_first_row(labels: Array) -> Array:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
+@entrance()
 def spectral_clustering(
     affinity: Any, *, n_clusters: int = 8, n_components: int | None = None, eigen_solver: Any = None,
     random_state: Any = None, n_init: int = 10, eigen_tol: Any = "auto", assign_labels: str = "kmeans",

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import is_sparse, like
 from didact.core.categories import learn_categories
 from didact.core.compat import bound_threads, declare_machinery, order_parameters
+from didact.core.entrance import beside_rows, guard
 from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
@@ -37,6 +38,7 @@ from didact.core.parameters import (
 )
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum
+from didact.core.sparse import check_sparse
 from didact.core.threads import blas_for_rows
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
@@ -82,6 +84,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
         cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
+        guard(cls)
+        home = next((base for base in cls.__mro__ if "score" in vars(base)), cls)
+        if home.__module__.startswith("sklearn."):  # the method of a mixin
+            cls.score = beside_rows(vars(home)["score"])
         for name in ("fit", "partial_fit", "fit_transform"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
             if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
@@ -223,6 +229,8 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         for name in self._conditional if forgets else ():
             vars(self).pop(name, None)
+        for name in self._parameter_constraints:
+            check_sparse(getattr(self, name), name)
         X = args[0] if args else kwargs.get("X")
         try:
             with blas_for_rows(X):

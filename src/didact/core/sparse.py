@@ -1,18 +1,19 @@
 """Validation of sparse matrices: malformed ones are refused, and the caller's own object is never modified.
 
 SciPy and compiled loops follow the indices of a sparse matrix even outside its memory, and SciPy does not check all of
-them when a matrix is made, nor any that are assigned later. So `check_sparse` checks them once, in O(entries). Models
-get `own_rows`: CSR rows with sorted indices and no duplicates, so that SciPy has no reason to sort or sum the caller's
-arrays in place.
+them when a matrix is made, nor any that are assigned later. So `check_sparse` checks them once, in O(entries): where
+`core/validation` lets rows in, and, as `sound`, wherever else a user may bring a matrix. Models get `own_rows`: CSR
+rows with sorted indices and no duplicates, so that SciPy has no reason to sort or sum the caller's arrays in place.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import Malformed
 
+T = TypeVar("T")
 CURE = "Build it anew, for example with scipy.sparse.csr_array((values, (rows, columns)), shape=…)."
 
 
@@ -23,6 +24,12 @@ def check_sparse(X: Any, name: str = "X") -> None:
     said = _fault(X)
     if said:
         raise Malformed(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")
+
+
+def sound(X: T, name: str = "X") -> T:
+    """What a user gives beside the rows of a model: as it is, unless it is a malformed sparse matrix."""
+    check_sparse(X, name)
+    return X
 
 
 def own_rows(X: Any) -> Any:

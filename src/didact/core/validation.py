@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from didact.core.backend import is_tensor, local, namespace
+from didact.core.backend import is_sparse, is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError, ParameterError, WrongType
 from didact.core.frames import column_names, plain, table
@@ -26,9 +26,9 @@ from didact.core.overflow import too_large
 from didact.core.rows.base import Block
 from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import refuse_infinite
-from didact.core.sparse import check_sparse, own_rows
+from didact.core.sparse import check_sparse, own_rows, sound
 from didact.core.threads import parallel_parts
-from didact.core.typing import Array
+from didact.core.typing import AnyArray, Array
 
 FLOATS = [np.float64, np.float32]
 SQUARES, SUMS = 1e150, 1e300  # largest targets whose sums of squares, or sums, stay finite for 1e8 rows
@@ -211,6 +211,36 @@ def _float_type(X: Any) -> Any:
     types = [X.dtype] if column_names(X) is None and hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
     single = bool(types) and all(str(t) == "float32" for t in types)
     return np.dtype(np.float32 if single else np.float64)
+
+
+def given_rows(X: Any, name: str = "X") -> AnyArray:
+    """Rows of numbers, (n, p), that a function or a noun is given: an array or a tensor of floats, or CSR rows.
+
+    Whether they are finite is not looked at: `require_finite` does that, where it is needed.
+    """
+    if is_tensor(X):
+        rows = X if X.dtype.is_floating_point else namespace(X).astype(X, namespace(X).float64)
+    elif is_sparse(X):
+        rows = own_rows(sound(X, name).tocsr())
+    else:
+        rows = _array(X, name)
+    if rows.ndim != 2:
+        raise InputError(f"{name} must have two dimensions, rows and columns, not {rows.ndim}: see X.reshape(-1, 1).")
+    if not is_tensor(rows) and rows.dtype not in FLOATS:
+        rows = rows.astype(np.float64)
+    return rows
+
+
+def _array(X: Any, name: str) -> Array:
+    """An array of numbers that are real."""
+    try:
+        found = np.asarray(X)
+        found = found if found.dtype.kind in "fiubc" else found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a table of numbers: {error}.") from error
+    if found.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers: give real ones.")
+    return found
 
 
 def _check_table(X: Any, name: str = "X") -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import warn_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state, whole
@@ -127,6 +128,7 @@ class FastICA(_Sources):
         return unit * with_signs(W @ white.matrix)
 
 
+@entrance()
 def fastica(
     X: Any, n_components: Any = None, *, algorithm: str = "parallel", whiten: Any = "unit-variance",
     fun: Any = "logcosh", fun_args: Any = None, max_iter: int = 200, tol: float = 1e-4, w_init: Any = None,

@@ -17,7 +17,9 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Block
+from didact.core.rows.gather import dense
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.decomposition.incomplete import factors_given, in_slabs, marginal_densities
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.scores import wide_joint
@@ -138,8 +140,8 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> Any:
         """Rows from factors: μ + Λᵀz."""
         self._after_fit()
-        Z = np.asarray(to_numpy(X))
-        if Z.ndim != 2 or Z.shape[1] != len(self.components_):
+        Z = dense(given_rows(X))
+        if Z.shape[1] != len(self.components_):
             raise InputError(f"inverse_transform takes rows of {len(self.components_)} factors; got shape {Z.shape}.")
         return restored(Z, np.asarray(self.mean_, np.float64), np.asarray(self.components_, np.float64))
 

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator, tagged, warn_convergence
 from didact.core.overflow import refuse_overflow
@@ -24,6 +25,7 @@ from didact.core.random import streams
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import one_blas_thread
+from didact.core.validation import given_rows
 from didact.decomposition.nonnegative import (
     Extent,
     Transformer,
@@ -266,8 +268,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> Any:
         """Rows from weights of the parts: W H."""
         H = self._after_fit().components_
-        Z = X if is_sparse(X) or is_tensor(X) else np.asarray(X)
-        if len(Z.shape) != 2 or Z.shape[1] != len(H):
+        Z = given_rows(X)
+        if Z.shape[1] != len(H):
             raise InputError(f"inverse_transform takes rows of {len(H)} weights; got shape {tuple(Z.shape)}.")
         return Z @ like(H, Z)
 
@@ -288,6 +290,7 @@ def _in_units(block: Block, unit: float) -> Block:
     return block if block.weight is None else block._replace(weight=block.weight / unit)
 
 
+@entrance()
 def non_negative_factorization(
     X: Any, W: Any = None, H: Any = None, n_components: Any = "auto", *, init: Any = None, update_H: bool = True,
     solver: str = "cd", beta_loss: Any = "frobenius", tol: float = 1e-4, max_iter: int = 200, alpha_W: float = 0.0,

@@ -18,6 +18,7 @@ from didact.core.parameters import attr, is_bool, param
 from didact.core.rows import Block
 from didact.core.threads import parallel_rows
 from didact.core.typing import AnyArray, Array
+from didact.core.validation import given_rows
 from didact.kernels.base import squares
 from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.moments import Sums
@@ -41,9 +42,8 @@ def back_from(Z: AnyArray, mean: Array, axes: Array) -> AnyArray:
 
 def components_given(X: Any, k: int) -> Any:
     """Rows of k coordinates, as an array or a tensor of floats."""
-    Z = X if is_tensor(X) else np.asarray(as_dense(X))
-    Z = Z if is_tensor(Z) or Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
-    if Z.ndim != 2 or Z.shape[1] != k:
+    Z = as_dense(given_rows(X))
+    if Z.shape[1] != k:
         raise InputError(f"inverse_transform takes rows of {k} components; got shape {tuple(Z.shape)}.")
     return Z
 

@@ -17,12 +17,16 @@ from typing import Any, Self
 import numpy as np
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
+from didact.core.sparse import sound
 from didact.core.typing import AnyArray, Array
+from didact.core.validation import given_rows
 from didact.parts.noun import Noun
 
 Traced = tuple[AnyArray, Callable[[AnyArray], list[float]]]
 FEW = 64  # rows whose Gram matrix is computed for its diagonal alone
+MOST_LEVELS = 150  # of kernels in kernels: each takes some frames of Python, which has 1,000
 ROUNDING = 1e-10  # an eigenvalue that is negative by this share of the largest one is zero
 
 
@@ -171,24 +175,32 @@ def plus(left: Any, right: Any) -> Kernel:
     from didact.kernels.algebra import Sum
 
     terms = [as_kernel(value) for value in (left, right) if isinstance(value, Kernel) or value != 0]
-    return Sum(*terms) if len(terms) == 2 else terms[0]
+    return shallow(Sum(*terms)) if len(terms) == 2 else terms[0]
 
 
 def times(kernel: Kernel, other: Any) -> Kernel:
     """The product with another kernel, or with a number."""
     from didact.kernels.algebra import Product, Scaled
 
-    return Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel)
+    return shallow(Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel))
+
+
+def shallow(kernel: Kernel) -> Kernel:
+    """The kernel, unless its sums and products are nested so deep that Python could not follow them."""
+    level: list[Any] = [kernel]
+    for _ in range(MOST_LEVELS):
+        level = [part for whole in level for part in whole if isinstance(part, Kernel)]
+        if not level:
+            return kernel
+    raise ParameterError(
+        f"Sums and products of kernels are nested {MOST_LEVELS} deep at most: add one half of the kernels and "
+        "the other half, and then the two sums."
+    )
 
 
 def as_rows(X: Any) -> AnyArray:
-    """Rows of numbers, (n, p), as an array of float64 or float32, a tensor or a sparse matrix."""
-    if not (is_tensor(X) or is_sparse(X)):
-        X = np.asarray(X)
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if X.ndim != 2:
-        raise InputError(f"A kernel takes rows, an array with two dimensions; got {X.ndim}: use X.reshape(-1, 1).")
-    return X.tocsr() if is_sparse(X) else X
+    """Rows of numbers, (n, p), that a user gives to a kernel."""
+    return given_rows(X)
 
 
 def inner_products(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
@@ -204,6 +216,7 @@ def squares(X: AnyArray) -> AnyArray:
     return (X * X).sum(axis=1)
 
 
+@entrance()
 def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bool:
     r"""Whether a Gram matrix, or that of a kernel on some rows, is symmetric without negative eigenvalues.
 
@@ -236,7 +249,7 @@ def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bo
     """
     if callable(K):
         K = K(X) if isinstance(K, Kernel) else K(X, X)
-    K = np.asarray(to_numpy(K), np.float64)
+    K = np.asarray(to_numpy(as_dense(sound(K, "K"))), np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(f"A Gram matrix is square; this one has shape {K.shape}.")
     if not np.isfinite(K).all():

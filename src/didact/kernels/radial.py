@@ -24,6 +24,8 @@ from didact.parts.noun import mask, require
 
 Width = float | tuple[float, ...]
 
+MOST_NU = 60.0  # the Bessel functions of higher orders overflow where Matérn's kernel is not yet 1
+
 
 def read_width(width: Any) -> Width:
     """A positive number, or one for each column."""
@@ -199,6 +201,7 @@ class Matern(Radial, NamedTuple("Matern", [("width", Any), ("nu", float)])):
     def __new__(cls, width: Any = 1.0, nu: float = 1.5) -> Self:
         """One width, or one for each column; ν > 0."""
         require(nu > 0, f"nu of Matérn's kernel is positive, not {nu!r}.")
+        require(nu <= MOST_NU or nu == np.inf, f"nu of Matérn's kernel is at most {MOST_NU}, not {nu!r}: take RBF.")
         return super().__new__(cls, read_width(width), float(nu))
 
     def value(self, s: AnyArray) -> AnyArray:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -75,6 +76,7 @@ def averaged(X: Any, index: Index, k: int | None, radius: float | None, reg: flo
     return in_type(np.add.reduceat(weights[:, None] * Z[ends], starts[:-1], axis=0), X)
 
 
+@entrance()
 def locally_linear_embedding(
     X: Any, *, n_neighbors: int, n_components: int, reg: float = 1e-3, eigen_solver: str = "auto", tol: float = 1e-6,
     max_iter: int = 100, method: str = "standard", hessian_tol: float = 1e-4, modified_tol: float = 1e-12,

@@ -14,6 +14,7 @@ import numpy as np
 
 from didact.core.backend import like, to_numpy
 from didact.core.compat import deprecated
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, NotCovered, ParameterError, users_level
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import at_least, attr, is_bool, is_callable, one_of, param, random_state, whole
@@ -34,6 +35,7 @@ SQUARE = (
 )
 
 
+@entrance()
 def smacof(
     dissimilarities: Any, *, metric: bool = True, n_components: int = 2, init: Any = None, n_init: int = 1,
     n_jobs: int | None = None, max_iter: int = 300, verbose: int = 0, eps: float = 1e-6, random_state: Any = None,

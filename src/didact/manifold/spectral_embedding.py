@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     at_least,
@@ -30,12 +31,14 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
 from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity
 from didact.manifold.base import SAME_VECTORS, finite_rows, refuse_both
 
 
+@entrance(n_components=whole(1))
 def spectral_embedding(
     adjacency: Any, *, n_components: int = 8, eigen_solver: Any = None, random_state: Any = None,
     eigen_tol: Any = "auto", norm_laplacian: bool = True, drop_first: bool = True,
@@ -80,7 +83,7 @@ def spectral_embedding(
     >>> spectral_embedding(path, n_components=1).round(3).ravel().tolist()
     [0.707, 0.0, -0.707]
     """
-    A = adjacency if is_sparse(adjacency) or is_tensor(adjacency) else np.asarray(adjacency, np.float64)
+    A = given_rows(adjacency, "adjacency")
     tol, seed = accuracy(eigen_tol), first_seed(random_state)
     found = graph_embedding(A, n_components, normed=norm_laplacian, drop_first=drop_first, tol=tol, seed=seed)
     return found if is_tensor(found) else found.astype(float_type(A), copy=False)
@@ -169,7 +172,7 @@ class SpectralEmbedding(Estimator):
 
     def _affinities(self, X: Any) -> Any:
         if callable(self.affinity):
-            return self.affinity(X)
+            return given_rows(self.affinity(X), "What affinity returned")
         if self.affinity == "precomputed":
             return X
         if self.affinity == "rbf":

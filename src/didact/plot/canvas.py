@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from didact.core.entrance import entrance
 from didact.core.errors import need
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def shorten(text: str, most: int = 38) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
+@entrance()
 def svg(figure: "Figure") -> bytes:
     """The figure as SVG, without a date in it.
 
@@ -94,6 +96,7 @@ def svg(figure: "Figure") -> bytes:
     return _saved(figure, "svg", metadata={"Date": None})
 
 
+@entrance()
 def png(figure: "Figure") -> bytes:
     """The figure as PNG at twice the usual resolution.
 
@@ -104,6 +107,7 @@ def png(figure: "Figure") -> bytes:
     return _saved(figure, "png", dpi=200, metadata={"Software": None})
 
 
+@entrance()
 def data_uri(figure: "Figure") -> str:
     """The figure as an address that an img element can show without any file.
 

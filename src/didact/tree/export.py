@@ -2,11 +2,14 @@
 
 from typing import Any, NamedTuple
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
+from didact.core.parameters import none, whole
 from didact.engines.trees.outline import Place
 from didact.tree.reading import Words, read
 
 
+@entrance(max_depth=whole(0), spacing=whole(1), decimals=whole(0))
 def export_text(
     decision_tree: Any,
     *,
@@ -95,6 +98,7 @@ def _leaf(place: Place, words: Words, show_weights: bool) -> str:
     return (f" weights: {weights}" if show_weights else "") + f" class: {words.answer(place)}"
 
 
+@entrance(max_depth=[whole(0), none], precision=whole(0))
 def plot_tree(
     decision_tree: Any,
     *,

@@ -23,6 +23,7 @@ from didact.cluster.base import nearest
 from didact.cluster.density.bandwidth import bin_seeds, mean_reach
 from didact.cluster.density.distances import dense_counts
 from didact.core.backend import to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, whole
@@ -192,6 +193,7 @@ class MeanShift(ClusterMixin, Estimator):
         return self._after_fit()._map_rows(X, *self._assignment())
 
 
+@entrance()
 def mean_shift(
     X: Any, *, bandwidth: Any = None, seeds: Any = None, bin_seeding: bool = False, min_bin_freq: int = 1,
     cluster_all: bool = True, max_iter: int = 300, n_jobs: int | None = None,
