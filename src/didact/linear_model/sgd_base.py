@@ -32,7 +32,7 @@ from didact.core.typing import Array
 from didact.engines.loop.result import MESSAGES, Result
 from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
-from didact.engines.stochastic.sgd_loops import BIAS, TIME
+from didact.engines.stochastic.sgd_loops import BIAS, NUMBERS, TIME
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
 from didact.parts.statistics.counts import Counts, label_counts
@@ -77,6 +77,12 @@ ORDER_MATTERS = {
     "constant_columns/shift": _SCALE,
 }
 
+STATE = [  # what partial_fit and warm_start go on from
+    attr("_state.V", "(n_classes or 1, n_features)", "Current weights of each output."),
+    attr("_state.D, _state.A", "(n_classes or 1, n_features or 0)", "Accounts of shrinkage and sums of averages."),
+    attr("_state.S", f"(n_classes or 1, {NUMBERS})", "Numbers of each output."),
+]
+
 
 class _SGD(Estimator):
     """The parameters that learning numbers and learning classes have in common. Abstract."""
@@ -113,6 +119,7 @@ class _SGD(Estimator):
     )
 
     _attrs = [attr("t_", "float", "1 + the number of steps.")]
+    _hidden = STATE
 
     def _training(self) -> Training:
         loss = self._loss
@@ -266,6 +273,11 @@ def resume(model: Any, positives: Array, n_features: int, training: Training) ->
     last = getattr(model, "_state", None)
     if last is None:
         return fresh
+    if last["V"].shape != fresh.V.shape or last["S"].shape != fresh.S.shape:
+        raise InputError(
+            f"{type(model).__name__} keeps weights {last['V'].shape} and numbers {last['S'].shape}, which are not of "
+            f"{len(positives)} outputs and {n_features} columns: fit the model anew."
+        )
     D, A = (old.copy() if old.shape == new.shape else new for old, new in ((last["D"], fresh.D), (last["A"], fresh.A)))
     return Weights(last["V"].copy(), D, A, last["S"].copy(), positives)
 

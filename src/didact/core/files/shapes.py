@@ -33,7 +33,8 @@ class Form(NamedTuple):
 def check_shapes(model: Any) -> None:
     """Refuse a model whose fitted attributes do not have the shapes that its class declares, or do not fit together."""
     found = [(name, value, forms) for name, value, forms in _declared(model) if forms]
-    sizes = {name: value for name, value in vars(model).items() if name.endswith("_") and type(value) is int}
+    whole = int, np.integer
+    sizes = {name: int(n) for name, n in vars(model).items() if name.endswith("_") and isinstance(n, whole)}
     if "n_features_in_" in sizes:
         sizes["n_features"] = sizes["n_features_in_"]
     # What has one form comes first: it says what the names mean in those that have several.
@@ -54,9 +55,18 @@ def _declared(model: Any) -> Iterator[tuple[str, Any, tuple[Form, ...]]]:
             name, *inner = path.split(".")
             value = vars(model).get(name, vars(model))
             for key in inner if value is not vars(model) else ():
-                value = value.get(key, model) if isinstance(value, dict) else getattr(value, key, model)
+                value = _inside(value, key, model)
             if value is not vars(model) and value is not model:
                 yield path, value, forms(attribute.kind)
+
+
+def _inside(value: Any, key: str, missing: Any) -> Any:
+    """An entry of a dictionary, an item of a tuple, or a field of a noun."""
+    if isinstance(value, dict):
+        return value.get(key, missing)
+    if key.isdigit():
+        return value[int(key)] if isinstance(value, tuple) and int(key) < len(value) else missing
+    return getattr(value, key, missing)
 
 
 def _fits(found: list[Any], k: int, sizes: dict[str, int], furthest: list[int]) -> bool:
