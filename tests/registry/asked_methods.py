@@ -5,7 +5,6 @@ import inspect
 from collections.abc import Iterator
 from contextlib import suppress
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 # What is no question to a fitted model: names of others for `fit`, the parameters, pictures, and rows of scikit-learn.
@@ -28,6 +27,12 @@ def questions(model):
                 own = inspect.signature(method).parameters.get("X")
                 found += [name + OWN_ROWS] * (own is not None and own.default is None)
     return found + ["fit"] * ("warm_start" in cls._parameter_constraints)
+
+
+def entrances(model):
+    """The ways in beside `fit` that the class has of its own, for a model without a fit."""
+    own = [name for name in ("partial_fit", "fit_predict", "fit_transform", "fit_resample") if hasattr(model, name)]
+    return [name for name in own if inspect.unwrap(getattr(type(model), name)).__module__.startswith("didact.")]
 
 
 def ask(model, name, X, y, weight=None):
@@ -69,7 +74,7 @@ KNOWN = {
     "y": lambda model, name, X, y: y,
     "label": lambda model, name, X, y: model.classes_[0],
     "columns": lambda model, name, X, y: [0],
-    "values": lambda model, name, X, y: np.asarray(X)[0, :1],
+    "values": lambda model, name, X, y: [0.0],
     "n_clusters": lambda model, name, X, y: 2,
     "n_samples": lambda model, name, X, y: MANY,
     "size": lambda model, name, X, y: 10,

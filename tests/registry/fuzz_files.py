@@ -2,8 +2,8 @@
 
 ``python tests/registry/fuzz_files.py [--number 2000] [--only NAME] [--seed 0]`` writes a table with one line for each
 instance of the registry: files refused in words, files that still open, and what must not be: raw errors of `load`,
-crashes of the process and calls that do not end. Each instance is handled in a child process of its own. The first
-seeds take every array of the file in turn, in every way of `WAYS`, and every number; those after them draw.
+crashes of the process and calls that do not end. Each instance is handled in a child process of its own. First come
+every array of the file in turn, in every way of `WAYS`, and every number; then as many changes are drawn as asked for.
 
 Most reads beyond an array crash nothing. With NUMBA_BOUNDSCHECK=1 in the environment, and a folder of its own in
 NUMBA_CACHE_DIR, loops are compiled with checks, and what must not be is "beyond", too.
@@ -11,10 +11,12 @@ NUMBA_CACHE_DIR, loops are compiled with checks, and what must not be is "beyond
 
 import argparse
 import copy
+import functools
 import inspect
 import io
 import json
 import multiprocessing
+import os
 import re
 import resource
 import signal
@@ -38,6 +40,7 @@ import didact
 from didact.core.errors import InputError
 
 SECONDS, BYTES = 20, 8 << 30
+TURNS, DRAWN = 5000, 10**6  # more changes than any file has in turn; seeds from which on changes are drawn
 HANGS = signal.SIGPROF, signal.SIGALRM
 NUMBERS = [
     0,
@@ -235,8 +238,11 @@ WAYS = {
 INSTEAD = "0", "-1", "3", "1000000", "4611686018427387904"  # of a number in the schema
 
 
-def in_turn(members, schema):
+@functools.cache
+def in_turn(original):
     """Every array with every way to change it, and every number with every other one."""
+    members = unpacked(unpacked(original)["model.skops"])
+    schema = json.loads(members["schema.json"])
     arrays = [(name, way) for name in members if name.endswith(".npy") for way in WAYS]
     numbers = [path for path in leaves(schema) if path and path[-1] == "content" and _is_number(schema, path)]
     return arrays + [(path, text) for path in numbers for text in INSTEAD]
@@ -268,14 +274,15 @@ def apply_one(members, schema, place, how):
 
 
 def forged(original, seed):
-    """The file with one change, or from the seeds on that `in_turn` leaves with one to three; None if it has none."""
+    """The file with one change of `in_turn`, or from the seed DRAWN on with one to three; None if there is none."""
+    if len(in_turn(original)) <= seed < DRAWN:
+        return None
     rng = np.random.default_rng(seed)
     outer = unpacked(original)
     members = unpacked(outer["model.skops"])
     schema = json.loads(members["schema.json"])
-    turns = in_turn(members, schema)
-    if seed < len(turns):
-        if not apply_one(members, schema, *turns[seed]):
+    if seed < DRAWN:
+        if not apply_one(members, schema, *in_turn(original)[seed]):
             return None
     else:
         for _ in range(rng.integers(1, 4)):
@@ -333,6 +340,8 @@ def child(index, seeds, sender):
         signal.signal(kind, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for stream in (1, 2):  # a forged `verbose` writes much
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "forged.didact"
         for seed in seeds:
@@ -388,7 +397,7 @@ def count(index, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--number", type=int, default=2000, help="forged files for each instance")
+    parser.add_argument("--number", type=int, default=2000, help="forged files for each instance, beside those in turn")
     parser.add_argument("--only", default="", help="part of the name of the instances to try")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--all", action="store_true", help="all parameter sets of the tests, not one of each class")
@@ -398,7 +407,8 @@ def main():
     first = {type(model): (i, model) for i, model in reversed(models)}
     models = models if arguments.all else sorted(first.values(), key=lambda pair: pair[0])
     total, failures = Counter(), 0
-    seeds = range(arguments.seed, arguments.seed + arguments.number)
+    drawn = range(DRAWN + arguments.seed, DRAWN + arguments.seed + arguments.number)
+    seeds = [*range(TURNS if arguments.seed == 0 else 0), *drawn]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         found = pool.map(lambda pair: count(pair[0], seeds), models)
         for (_, model), (outcomes, bad) in zip(models, found, strict=True):

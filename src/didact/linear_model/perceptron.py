@@ -33,12 +33,12 @@ from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
 from didact.engines.stochastic.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
 from didact.linear_model.sgd_base import (
     ORDER_MATTERS,
-    STATE,
     kept_state,
     learn_once,
     penalty_noun,
     resume,
     start,
+    state_of,
     train,
 )
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
@@ -179,7 +179,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
             when="variant='voted'",
         ),
     ]
-    _hidden = STATE
+    _hidden = state_of("n_classes or 1")
 
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None

@@ -24,7 +24,19 @@ from didact.core.backend import to_numpy
 from didact.core.compat import deprecated
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence, warn_convergence
-from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import (
+    Attribute,
+    above,
+    at_least,
+    attr,
+    between,
+    is_bool,
+    none,
+    one_of,
+    param,
+    random_state,
+    whole,
+)
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed, seed_sequence
 from didact.core.rows import Block, Rows
@@ -77,11 +89,14 @@ ORDER_MATTERS = {
     "constant_columns/shift": _SCALE,
 }
 
-STATE = [  # what partial_fit and warm_start go on from
-    attr("_state.V", "(n_classes or 1, n_features)", "Current weights of each output."),
-    attr("_state.D, _state.A", "(n_classes or 1, n_features or 0)", "Accounts of shrinkage and sums of averages."),
-    attr("_state.S", f"(n_classes or 1, {NUMBERS})", "Numbers of each output."),
-]
+
+def state_of(outputs: str) -> list[Attribute]:
+    """What partial_fit and warm_start go on from, declared for a number of outputs."""
+    return [
+        attr("_state.V", f"({outputs}, n_features)", "Current weights of each output."),
+        attr("_state.D, _state.A", f"({outputs}, n_features or 0)", "Accounts of shrinkage and sums of averages."),
+        attr("_state.S", f"({outputs}, {NUMBERS})", "Numbers of each output."),
+    ]
 
 
 class _SGD(Estimator):
@@ -119,7 +134,6 @@ class _SGD(Estimator):
     )
 
     _attrs = [attr("t_", "float", "1 + the number of steps.")]
-    _hidden = STATE
 
     def _training(self) -> Training:
         loss = self._loss

@@ -18,7 +18,7 @@ from didact.core.errors import InputError
 from didact.core.parameters import attributes
 
 NUMBERS = "int", "float", "bool"
-NAMED = re.compile(r"(?:ndarray )?(?:or sparse matrix )?(?:of shape )?\(")
+KINDS = re.compile(r"(?:ndarray )?(?:or sparse matrix )?of shape ")
 DIM = re.compile(r"(?P<name>[a-z]\w*)?(?: ?(?P<more>[+-]? ?\d+))?", re.IGNORECASE)
 ANY = "…"  # any number of dimensions
 
@@ -125,7 +125,7 @@ def forms(kind: str) -> tuple[Form, ...]:
     ()
     """
     found: list[Form] = []
-    for part in re.split(r",? or (?![^(]*\))", kind):
+    for part in re.split(r",? or (?![^(]*\))", KINDS.sub("", kind)):
         listed = part.startswith("list of ")
         text = part.removeprefix("list of ")
         if part in ("list of these", "a list of these"):
@@ -134,8 +134,8 @@ def forms(kind: str) -> tuple[Form, ...]:
             found.append(Form((), listed))
         elif text == "None":
             found.append(Form(None))
-        elif NAMED.match(text) and text.endswith(")"):
-            found += [Form(shape, listed) for shape in _shapes(text[text.index("(") + 1 : -1])]
+        elif text.startswith("(") and text.endswith(")"):
+            found += [Form(shape, listed) for shape in _shapes(text[1:-1])]
         else:
             return ()
     return tuple(found)
