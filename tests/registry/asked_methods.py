@@ -26,7 +26,7 @@ def questions(model):
                 found.append(name)
                 own = inspect.signature(method).parameters.get("X")
                 found += [name + OWN_ROWS] * (own is not None and own.default is None)
-    return found + ["fit"] * ("warm_start" in cls._parameter_constraints)
+    return found + ["fit"] * ("warm_start" in model.get_params(deep=False))
 
 
 def entrances(model):

@@ -17,8 +17,8 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.parameters import attributes
 
-NUMBERS = "int", "float", "bool"
-KINDS = re.compile(r"(?:ndarray )?(?:or sparse matrix )?of shape ")
+ONE_NUMBER = "int", "float", "bool"
+OF_SHAPE = re.compile(r"(?:ndarray )?(?:or sparse matrix )?of shape ")
 DIM = re.compile(r"(?P<name>[a-z]\w*)?(?: ?(?P<more>[+-]? ?\d+))?", re.IGNORECASE)
 ANY = "…"  # any number of dimensions
 
@@ -125,12 +125,12 @@ def forms(kind: str) -> tuple[Form, ...]:
     ()
     """
     found: list[Form] = []
-    for part in re.split(r",? or (?![^(]*\))", KINDS.sub("", kind)):
+    for part in re.split(r",? or (?![^(]*\))", OF_SHAPE.sub("", kind)):
         listed = part.startswith("list of ")
         text = part.removeprefix("list of ")
         if part in ("list of these", "a list of these"):
             found += [form._replace(listed=True) for form in found]
-        elif text in NUMBERS:
+        elif text in ONE_NUMBER:
             found.append(Form((), listed))
         elif text == "None":
             found.append(Form(None))
