@@ -169,11 +169,15 @@ def attr(names: str, kind: str, doc: str, when: Any = None) -> Attribute:
 CLASSES = attr("classes_", "(n_classes,)", "Labels, sorted.")  # default for classifiers
 
 
-def attributes(cls: type) -> list[Attribute]:
-    """The declared attributes of a class: its own, then those of its bases that it does not redeclare."""
+def attributes(cls: type, listed: str = "_attrs") -> list[Attribute]:
+    """The declared attributes of a class: its own, then those of its bases that it does not redeclare.
+
+    `listed` is "_attrs", or "_hidden" for what partial_fit and predictions keep beside them, which is not documented.
+    """
     found: dict[str, Attribute] = {}
     for base in cls.__mro__:
-        for attribute in vars(base).get("_attrs", [CLASSES] if base is ClassifierMixin else ()):
+        known = [CLASSES] if base is ClassifierMixin and listed == "_attrs" else ()
+        for attribute in vars(base).get(listed, known):
             found.setdefault(attribute.names, attribute)
     return list(found.values())
 

@@ -126,6 +126,7 @@ class _Boosting(Estimator):
         attr("is_categorical_", "(n_features,) or None", "Which columns are categorical."),
         attr("categories_", "Categories or None", "The values of the categorical columns."),
     ]
+    _hidden = [attr("_start", "(n_trees_per_iteration_,)", "Predictions before the first tree.")]
 
     def fit(
         self,

@@ -113,6 +113,11 @@ class Isomap(_Neighborhoods):
         attr("kernel_pca_", "KernelPCA", "scikit-learn's kernel principal components of the paths, made on request."),
         attr("dist_matrix_", "(n_samples, n_samples)", "Lengths of the shortest paths."),
     ]
+    _hidden = [
+        attr("_index.rows", "(n_samples, …)", "The rows in the index of neighbours."),
+        attr("_means", "(n_samples,)", "Means of squared distances."),
+        attr("_values", "(n_components,)", "Eigenvalues."),
+    ]
 
     _test_params = [{"n_neighbors": 8}, {"n_neighbors": None, "radius": 4.0, "n_components": 1}]
     _test_skips = {"callbacks": "max_iter is scikit-learn's: the eigenproblem is solved without limit"}

@@ -153,6 +153,9 @@ class LocallyLinearEmbedding(_Neighborhoods):
         attr("nbrs_", "NearestNeighbors", "scikit-learn's search for neighbours, made on request."),
         attr("reconstruction_error_", "float", "Sum of the eigenvalues of the coordinates."),
     ]
+    _hidden = [
+        attr("_index.rows", "(n_samples, …)", "The rows in the index of neighbours."),
+    ]
 
     _test_params = [
         {"n_neighbors": 8, "random_state": 0},

@@ -142,6 +142,12 @@ class LevelSetClustering(ClusterMixin, Estimator):
         attr("threshold_", "float", "The level θ."),
         attr("bandwidth_", "float", "The bandwidth."),
     ]
+    _hidden = [
+        attr("_known.0", "(n_known, n_features)", "Rows with a weight."),
+        attr("_known.1", "(n_known,)", "Their weights."),
+        attr("_above", "(n_above, n_features)", "Those above the level, by falling density."),
+        attr("_labels_above", "(n_above,)", "Their clusters."),
+    ]
 
     _test_params = [{"bandwidth": 1.0}, {"bandwidth": 1.5, "kernel": "epanechnikov", "quantile": 0.3}]
 

@@ -117,6 +117,10 @@ class MeanShift(ClusterMixin, Estimator):
         attr("bandwidth_", "float", "The bandwidth."),
         attr("paths_", "list of (n_moves, n_features)", "The way of each start, both ends included.", "keep_paths"),
     ]
+    _hidden = [
+        attr("_known.0", "(n_known, n_features)", "Rows with a weight."),
+        attr("_known.1", "(n_known,)", "Their weights."),
+    ]
 
     _test_params = [{"bandwidth": 1.5}, {"bandwidth": 0.8, "kernel": "gaussian"}]
     _test_skips = dict.fromkeys(

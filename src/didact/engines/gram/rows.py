@@ -165,6 +165,11 @@ def images(
 
     `own` are the numbers of the rows X in A, if they are there: white noise is of these.
     """
+    if len(coef) != X.shape[0] or (isinstance(kernel, Kernel) and A.shape[1:] != X.shape[1:]):
+        raise InputError(
+            f"Rows of {A.shape[1:]} columns are compared with {X.shape[0]} rows of {X.shape[1:]} that have {len(coef)} "
+            "coefficients: these do not belong together. Fit the model anew."
+        )
     A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
     if isinstance(kernel, RBF) and isinstance(A, np.ndarray) and A.size * len(X) <= CLOSE_PRODUCTS:
