@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,8 @@ def hand_on(module: str, *inner: str) -> tuple[Callable[[str], Any], Callable[[]
             raise AttributeError(f"module {module!r} has no attribute {name!r}, nor has {source!r} a public one")
         found = getattr(theirs, name)
         if isinstance(found, ModuleType) and found.__name__ == f"{source}.{name}":
-            return importlib.import_module(f"{module}.{name}")  # ours of that name, which may have names of its own
+            with suppress(ModuleNotFoundError):  # ours of that name, which may have names of its own
+                return importlib.import_module(f"{module}.{name}")
         return found
 
     def __dir__() -> list[str]:
@@ -41,8 +43,9 @@ def hand_on(module: str, *inner: str) -> tuple[Callable[[str], Any], Callable[[]
 
 
 def _names(theirs: ModuleType) -> list[str]:
-    """The public names of a module of scikit-learn, not all of which say `__all__`."""
-    return list(getattr(theirs, "__all__", None) or (name for name in dir(theirs) if not name.startswith("_")))
+    """The public names of a module of scikit-learn; some list what has to be enabled first, and some list nothing."""
+    listed = getattr(theirs, "__all__", None) or [name for name in vars(theirs) if not name.startswith("_")]
+    return sorted(set(listed) & set(vars(theirs)))
 
 
 def _make(package: str, name: str) -> None:
