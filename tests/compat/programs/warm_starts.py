@@ -29,7 +29,7 @@ print("lasso", [lasso.set_params(alpha=a).fit(X_train, y_train).intercept_ for a
 scaler, online, regression, bayes = StandardScaler(), SGDClassifier(random_state=0), SGDRegressor(), GaussianNB()
 for batch in gen_batches(800, 100):
     scaler.partial_fit(X_train[batch])
-for epoch in range(5):
+for _ in range(5):
     for batch in gen_batches(800, 100):
         online.partial_fit(scaler.transform(X_train[batch]), y_train[batch], classes=[0, 1])
         regression.partial_fit(scaler.transform(X_train[batch]), y_train[batch])
