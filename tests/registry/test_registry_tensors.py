@@ -23,9 +23,9 @@ from registry_cases import (
 )
 
 torch = pytest.importorskip("torch")
-from far_tensor import FarTensor  # noqa: E402
+from far_tensor import FAR  # noqa: E402
 
-DEVICE = os.environ.get("DIDACT_TEST_DEVICE", "cpu")
+DEVICE = os.environ.get("DIDACT_TEST_DEVICE", FAR)
 
 
 def far(values):
@@ -33,7 +33,7 @@ def far(values):
     values = np.asarray(values)
     if values.dtype.kind not in "fiub":
         return values
-    return torch.as_tensor(values).as_subclass(FarTensor) if DEVICE == "cpu" else torch.as_tensor(values, device=DEVICE)
+    return torch.as_tensor(values, device=DEVICE)
 
 
 def coded(y):
