@@ -20,7 +20,16 @@ INDEXING = {aten.index.Tensor, aten.index_put.default, aten.index_put_.default, 
 FILLS = {aten.fill.Tensor, aten.fill_.Tensor, aten.masked_fill.Tensor, aten.masked_fill_.Tensor}
 NO_NUMBERS = ("clamp", "lerp", "addcmul", "addcdiv")  # by entries, and CUDA takes no tensor of the CPU in them
 PRODUCTS = {aten.mm, aten.mv, aten.dot, aten.vdot, aten.bmm, aten.addmm, aten.addmv, aten.baddbmm, aten.addbmm}
-MAKE = ("empty.memory_format", "empty_strided", "arange", "arange.start", "arange.start_step", "eye", "eye.m", "linspace")
+MAKE = (
+    "empty.memory_format",
+    "empty_strided",
+    "arange",
+    "arange.start",
+    "arange.start_step",
+    "eye",
+    "eye.m",
+    "linspace",
+)
 MAKE += ("logspace", "rand", "randn", "randint", "randint.low", "randperm", "tril_indices", "triu_indices")
 
 
@@ -87,7 +96,9 @@ def computed(function, args, kwargs):
     target = kwargs.get("device")
     if target == CPU or (function is aten.copy_.default and not is_far(args[0])):
         return found
-    return tree_map(lambda x: of_near[id(x)] if id(x) in of_near else FarTensor(x) if isinstance(x, torch.Tensor) else x, found)
+    return tree_map(
+        lambda x: of_near[id(x)] if id(x) in of_near else FarTensor(x) if isinstance(x, torch.Tensor) else x, found
+    )
 
 
 def may_be_mixed(function, args, kwargs):

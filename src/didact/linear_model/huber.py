@@ -158,7 +158,9 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
             return result
         scaled = objective._replace(rows=objective.rows.prepared(less_means, means))
     else:
-        scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
+        scaled = objective._replace(
+            rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units
+        )
 
     def placed(x: Array, sign: int) -> Array:
         """Parameters for the changed columns, or (−1) from those for the columns as they are."""

@@ -40,7 +40,9 @@ def far_means(rows: Rows, weight: float, free: bool) -> Array | None:
     mean, square = sums / weight, squares / weight
     if not (np.isfinite(square).all() and (square - mean * mean < FAR * square).any()):
         return None
-    return np.asarray(mean.astype(float_type(rows)), np.float64)  # rounded here, so that the same is taken off and added
+    return np.asarray(
+        mean.astype(float_type(rows)), np.float64
+    )  # rounded here, so that the same is taken off and added
 
 
 def less_means(block: Block, means: Array) -> Block:
