@@ -82,7 +82,7 @@ def test_rounding_is_no_variance_within_classes(options, scale, place):
     """Rows of a class are equal: what is left of their differences in features is rounding, whatever its size."""
     X, y = np.repeat(scale * np.random.default_rng(0).normal(size=(3, 2)) + place, 5, axis=0), np.repeat([0, 1, 2], 5)
     for weight in (None, np.arange(1.0, 16.0)):
-        with pytest.raises(InputError, match="no variance within|differences are lost to rounding"):
+        with pytest.raises(InputError, match=r"no variance within|differences are lost to rounding"):
             KernelDiscriminantAnalysis(**options).fit(X, y, weight)
 
 

@@ -1,8 +1,8 @@
 """Tensors on a device of their own, which refuses what a GPU refuses, for machines without one.
 
-`torch.as_tensor(values, device=FAR)`, and every other way to make or move tensors, gives tensors that say they are on the
-device "far". They live in memory, but NumPy cannot read them, and no operation takes them together with tensors of the
-CPU, but for those that CUDA takes: copies, indices, and one tensor without dimensions in arithmetic by entries.
+`torch.as_tensor(values, device=FAR)`, and every other way to make or move tensors, gives tensors that say they are on
+the device "far". They live in memory, but NumPy cannot read them, and no operation takes them together with tensors of
+the CPU, but for those that CUDA takes: copies, indices, and one tensor without dimensions in arithmetic by entries.
 """
 
 import torch
@@ -107,7 +107,7 @@ def may_be_mixed(function, args, kwargs):
         return True
     if function in INDEXING:  # indices may be anywhere
         return is_far(args[0]) and all(is_far(value) or value.ndim == 0 for value in args[2:3])
-    if not is_far(args[0]) and function._schema.is_mutable or "out" in kwargs:
+    if (not is_far(args[0]) and function._schema.is_mutable) or "out" in kwargs:
         return False
     if function in FILLS:
         return all(map(is_far, args[:-1])) and args[-1].ndim == 0

@@ -53,8 +53,8 @@ class MaximumLikelihoodICA(_Sources):
     Notes
     -----
     Cost: 2nk² multiply-adds and nk densities an iteration, in one pass on all threads; the stochastic rule k³ for each
-    row, one after the other, so that it depends on the order of rows, which are shuffled: its answer, a mean of iterates,
-    is good to about the error that a sample has, and so is its tolerance. Of the steps on all rows none
+    row, one after the other, so that it depends on the order of rows, which are shuffled: its answer, a mean of
+    iterates, is good to about the error that a sample has, and so is its tolerance. Of the steps on all rows none
     lowers the likelihood. More columns than sources are projected first (`n_components`); fewer cannot be separated.
     Order and signs of sources are not determined, their scale is that of p. Shape of computation: iterate.
 

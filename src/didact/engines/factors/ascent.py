@@ -3,9 +3,9 @@ r"""Stochastic ascent of the likelihood of independent sources, a row at a time.
 .. math:: W \leftarrow W + \alpha\big((1 - 2g(Wx))x^T + (W^T)^{-1}\big)
 
 for logistic sources; for a density of the user's :math:`(\log p)'(Wx)` stands in place of 1 − 2g(Wx), on blocks of some
-rows. The rate falls as 1/√pass, and the answer is a mean of the iterates after each pass in which later ones count more:
-the iterates themselves come to rest only slowly. Rows come in random order, which also helps with rows that are near in
-time and alike.
+rows. The rate falls as 1/√pass, and the answer is a mean of the iterates after each pass, in which later ones count
+more: the iterates themselves come to rest only slowly. Rows come in random order, which also helps with rows that are
+near in time and alike.
 
 Bell, Sejnowski (1995), doi:10.1162/neco.1995.7.6.1129.
 """
