@@ -151,28 +151,27 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
         result = descend(objective, x0, tol, max_iter, report)
     if result.status not in FAILED:
         return result
-    units, means = column_units(objective.rows), None
-    if units is None:
-        means = far_means(objective.rows, objective.weight, objective.fit_intercept)
+    p, rows = objective.rows.n_features, objective.rows
+    units, means = column_units(rows), None
+    if units is not None:
+        changed = objective._replace(rows=rows.prepared(in_units, units), alpha=objective.alpha / units / units)
+    else:
+        means = far_means(rows, objective.weight, objective.fit_intercept)
         if means is None:
             return result
-        scaled = objective._replace(rows=objective.rows.prepared(less_means, means))
-    else:
-        scaled = objective._replace(
-            rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units
-        )
+        changed = objective._replace(rows=rows.prepared(less_means, means))
 
     def placed(x: Array, sign: int) -> Array:
         """Parameters for the changed columns, or (−1) from those for the columns as they are."""
-        x, p = x.copy(), objective.rows.n_features
-        if means is None:
-            x[:p] *= units ** float(sign)
+        x = x.copy()
+        if units is not None:
+            x[:p] *= units**sign
         else:
             x[p] += sign * float(x[:p] @ means)
         return x
 
     told = None if report is None else lambda i, value, x: report(i, value, placed(x, -1))
-    result = descend(scaled, placed(x0, 1), tol, max_iter, told)
+    result = descend(changed, placed(x0, 1), tol, max_iter, told)
     result.x = placed(result.x, -1)
     return result
 

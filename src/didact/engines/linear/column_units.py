@@ -17,7 +17,7 @@ from didact.core.typing import Array
 from didact.engines.linear.objective import column_sums
 
 LARGE = 2.0**20  # columns beyond get units if one is extreme: rounding errors of one column are no slope of another
-FAR = 1e-6  # share of a column's mean square: a variance below it is lost in products with the constant
+NEARLY_CONSTANT = 1e-6  # share of a column's mean square: a variance below it is lost in products with the constant
 FAILED = "not finite", "no progress", "iteration limit"  # how a fit to such columns ends
 
 
@@ -38,7 +38,7 @@ def far_means(rows: Rows, weight: float, free: bool) -> Array | None:
         return None
     sums, squares = rows.reduce(column_sums).parts
     mean, square = sums / weight, squares / weight
-    if not (np.isfinite(square).all() and (square - mean * mean < FAR * square).any()):
+    if not (np.isfinite(square).all() and (square - mean * mean < NEARLY_CONSTANT * square).any()):
         return None
     return np.asarray(
         mean.astype(float_type(rows)), np.float64
