@@ -11,15 +11,16 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import is_sparse, like
+from didact.core.backend import is_sparse, is_tensor, like, local
 from didact.core.categories import learn_categories
 from didact.core.compat import bound_threads, declare_machinery, order_parameters
 from didact.core.entrance import beside_rows, guard
@@ -94,6 +95,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 method.fn = checked(_finite(method.fn))
             elif method is not None:
                 setattr(cls, name, checked(_finite(method)))
+        if getattr(cls, "score", None) in (ClassifierMixin.score, RegressorMixin.score):
+            cls.score = _of_tensors(cls.score)
         bound_threads(cls)
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
@@ -216,6 +219,19 @@ def _explaining(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **kwargs)
 
     return __init__
+
+
+def _of_tensors(score: Callable[..., float]) -> Callable[..., float]:
+    """A score of scikit-learn's, which reads arrays, of tensors as well: predictions are made where X is."""
+
+    @functools.wraps(score)
+    def scored(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        if not any(map(is_tensor, (X, y, sample_weight))):
+            return score(self, X, y, sample_weight)
+        told = SimpleNamespace(predict=lambda rows: local(self.predict(rows)))
+        return score(told, X, local(y), local(sample_weight))
+
+    return scored
 
 
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:

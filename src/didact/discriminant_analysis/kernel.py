@@ -40,6 +40,7 @@ from didact.parts.statistics.shrinkage import shrunk
 
 OUTSHRUNK = 1e-5  # of the shrinkage, as a share of the largest variance: axes with less are left out
 NO_SPREAD = 1e-10  # a share of the largest variance that is rounding
+ROUNDING = 10 * float(np.finfo(float).eps)  # variance within classes of equal rows, by the largest k(x, x)
 
 
 class Fisher(NamedTuple):
@@ -50,18 +51,22 @@ class Fisher(NamedTuple):
     shares: Array
 
 
-def fisher(Z: Array, codes: Array, cases: Array, shrinkage: float, between_by: str, centre: str) -> Fisher | None:
-    """Fisher's directions of rows Z with class numbers; None if there is no variance within the classes."""
+def fisher(
+    Z: Array, codes: Array, cases: Array, shrinkage: float, between_by: str, centre: str, noise: float
+) -> Fisher | None:
+    """Fisher's directions of rows Z with class numbers; None if no variance within the classes is above the noise."""
     N = np.bincount(codes, cases)
     means = np.stack([np.bincount(codes, cases * column) for column in Z.T], axis=1) / N[:, None]
     D = np.sqrt(cases / cases.sum())[:, None] * (Z - means[codes])
     within = D.T @ D
+    if np.linalg.norm(within) <= noise:
+        return None
     values, vectors = linalg.eigh(shrunk(within, shrinkage) if shrinkage else within)
     rank = int((values > NO_SPREAD * max(float(values[-1]), NO_SPREAD * float(np.square(Z).max(initial=0.0)))).sum())
     if rank == 0:
         return None
     if rank < len(values):  # singular: fewer principal components, the first ones, leave it an inverse
-        return fisher(Z[:, :rank], codes, cases, shrinkage, between_by, centre)
+        return fisher(Z[:, :rank], codes, cases, shrinkage, between_by, centre, noise)
     W = vectors / np.sqrt(values)
     count = N / N.sum() if between_by == "rows" else np.full(len(N), 1.0 / len(N))
     middle = (N / N.sum() if centre == "rows" else np.full(len(N), 1.0 / len(N))) @ means
@@ -156,14 +161,16 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _store(self, X: AnyArray, y: Array, cases: Array | None, dtype: Any) -> None:
         labels, codes = np.unique(y if cases is None else y[cases > 0], return_inverse=True)
         self._refuse(len(labels))
-        axes = kernel_axes(gram_copy(self.kernel_, X), cases, X.shape[0], "dense")
+        K = gram_copy(self.kernel_, X)
+        noise = ROUNDING * float(np.abs(np.diagonal(K)).max(initial=0.0))
+        axes = kernel_axes(K, cases, X.shape[0], "dense")
         # Coordinates along axes of little variance are mostly rounding, and shrinkage leaves nothing of them.
         size = int((axes.values > OUTSHRUNK * self.shrinkage * axes.values[0]).sum())
         size = size if self.pca_components is None else min(size, self.pca_components)
         weighed = np.ones(len(y)) if cases is None else cases
         there = weighed > 0
         Z = (axes.vectors[there, :size] * np.sqrt(axes.values[:size])) / weighed[there, None]
-        how = self.shrinkage, self.between, self.centre
+        how = self.shrinkage, self.between, self.centre, noise
         found = fisher(Z, codes, weighed[there], *how) if size > 0 else None
         if found is None:
             raise InputError(NO_VARIANCE)

@@ -71,10 +71,11 @@ def rows_or_strings(model: Any, X: Any, y: Any = None, sample_weight: Any = None
 
 
 def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
-    """k(a_i, x_j) of two sets of rows; a function of the user's is checked."""
+    """k(a_i, x_j) of two sets of rows; a function of the user's is checked, and its values come to where A is."""
     if isinstance(kernel, Kernel):
         return kernel.gram(A, X)
-    return checked_values(kernel(*(M[:, 0] if is_text(M) else M for M in (A, X))), A.shape[0], X.shape[0])
+    found = checked_values(kernel(*(M[:, 0] if is_text(M) else M for M in (A, X))), A.shape[0], X.shape[0])
+    return found if is_tensor(found) else like(found, A)
 
 
 def not_finite(rows: Array) -> InputError:
