@@ -31,6 +31,7 @@ from didact.engines.gram.tuning import (
     TILED_COLUMNS,
 )
 from didact.kernels.base import Kernel
+from didact.kernels.distances import Centred, all_near, middle, restore
 from didact.kernels.foreign import checked_values
 from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
@@ -185,11 +186,19 @@ def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple
     A, X = (in_widths(np.asarray(M, np.float64), kernel.width) for M in (A, X))
     # What is zero in most rows stays so: its products are left out.
     centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
-    A, X = A - centre, X - centre
-    halves = [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
+    about, halves = _halves(A, X, centre)
+    if not all_near(-2.0 * halves[1]):
+        about, halves = _halves(A, X, middle(X))
+    A, X = about
     left = np.column_stack([halves[0], np.ones(len(A)), A])
     right = np.column_stack([np.ones(len(X)), halves[1], X])
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
+
+
+def _halves(A: Array, X: Array, centre: Array) -> tuple[tuple[Array, Array], list[Array]]:
+    """Rows about a centre, and −½ of their squared lengths."""
+    A, X = A - centre, X - centre
+    return (A, X), [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
 
 
 def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
@@ -199,9 +208,10 @@ def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
     columns = left.shape[1]
     counts = np.count_nonzero(left, axis=1)
     few = -(-int(counts.max()) // 4) * 4
-    sparse = COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
+    lossless = all_near(-2.0 * left[:, 0]) or all_near(-2.0 * right[:, 1])  # no differences, which need all numbers
+    sparse = lossless and COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
     wide = few if sparse else -(-columns // 4) * 4
-    largest = max(float(np.abs(M).max()) for M in (left, right))
+    largest = max(float(np.abs(M[:, 2:]).max(initial=0.0)) for M in (left, right))
     if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
         return None
     rows, turned = np.zeros((len(left), wide), left.dtype), np.zeros((max(wide, columns), len(right)), left.dtype)
@@ -220,6 +230,7 @@ def gaussian_values(left: Array, right: Array) -> Array:
     """The values of a Gaussian kernel from such rows."""
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
+    restore(found, Centred(left[:, 2:], right[:, 2:], -2.0 * left[:, 0], -2.0 * right[:, 1]), -0.5)
     return np.exp(found, out=found)
 
 
