@@ -121,7 +121,8 @@ def restore(S: AnyArray, rows: Centred, factor: float) -> None:
     elif is_sparse(X):
         _restore_sparse(S, rows, factor)
     else:
-        take_differences(S, *(np.ascontiguousarray(M, S.dtype) for M in (X, Z, x, z)), factor)
+        X, Z, x, z = (np.ascontiguousarray(M, S.dtype) for M in (X, Z, x, z))
+        take_differences(S, X, Z, x, z, factor)
 
 
 def _restore_sparse(S: Array, rows: Centred, factor: float) -> None:

@@ -311,35 +311,34 @@ class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", floa
         """Width and period."""
         return ("width", "period")
 
-    def _sines(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        """Σ sin²(a − b) = (p − Σ cos 2a cos 2b − Σ sin 2a sin 2b)/2, with a = πx/period.
+    def _apart(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
+        """4 Σ sin²(a − b)/w², with a = πx/period: the squared distance of the points (cos 2a, sin 2a)/w."""
+        return squared_distances(self._on_circles(X), None if Z is None else self._on_circles(Z))
 
-        Whole periods are left out, which rounds nothing.
-        """
+    def _on_circles(self, X: AnyArray) -> AnyArray:
         xp = namespace(X)
-        X, Z = (xp.fmod(as_dense(A), self.period) for A in (X, X if Z is None else Z))
-        a, b = (2.0 * pi / self.period) * X, (2.0 * pi / self.period) * Z
-        S = (X.shape[1] - xp.cos(a) @ xp.cos(b).T - xp.sin(a) @ xp.sin(b).T) / 2.0
-        return maximum(S, 0.0)
+        turns = (2.0 * pi / self.period) * xp.fmod(as_dense(X), self.period)  # without whole ones, which rounds nothing
+        return xp.concat([xp.cos(turns), xp.sin(turns)], axis=1) / self.width
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """From products of sines and cosines."""
-        S = self._sines(X, Z)
-        return namespace(S).exp(S * (-2.0 / self.width**2))
+        """From distances on circles."""
+        S = self._apart(X, Z)
+        return namespace(S).exp(-0.5 * S)
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """1."""
         return constant_like(1.0, X, X.shape[0])
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
-        """∂K/∂log w = 4KS/w²; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
-        xp, S, K = namespace(X), self._sines(X, Z), self.gram(X, Z)
+        """∂K/∂log w = 4K/w² Σ_j sin² a; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
+        xp, S = namespace(X), self._apart(X, Z)
+        K = xp.exp(-0.5 * S)
         X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
         turn = 0.0 * S
         for j in range(X.shape[1]):
             a = (pi / self.period) * (X[:, j, None] - Z[None, :, j])
             turn = turn + a * xp.sin(2.0 * a)
-        return [K * S * (4.0 / self.width**2), K * turn * (2.0 / self.width**2)]
+        return [K * S, K * turn * (2.0 / self.width**2)]
 
 
 def width_of_gamma(gamma: float) -> float:
