@@ -28,12 +28,16 @@ PAIRS_AT_ONCE = 1 << 20  # numbers in differences of sparse rows
 
 
 class Centred(NamedTuple):
-    """Rows X about a centre, other rows Z or None, and the squared lengths of both."""
+    """Rows X about a centre, other rows Z or None, the squared lengths of both, and both as they were given.
+
+    Far rows are subtracted as they were given: about a centre, those near 0 have lost digits.
+    """
 
     X: AnyArray
     Z: AnyArray | None
     x: AnyArray
     z: AnyArray | None
+    given: tuple[AnyArray, AnyArray]
 
     def pair(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         """The same with X in the place of other rows that are None."""
@@ -48,8 +52,9 @@ def centred(X: AnyArray, Z: AnyArray | None = None) -> Centred:
 
 
 def _about(centre: AnyArray, X: AnyArray, Z: AnyArray | None) -> Centred:
+    given = X, X if Z is None else Z
     X, Z = X - centre, None if Z is None else Z - centre
-    return Centred(X, Z, squares(X), None if Z is None else squares(Z))
+    return Centred(X=X, Z=Z, x=squares(X), z=None if Z is None else squares(Z), given=given)
 
 
 def middle(X: AnyArray) -> AnyArray:
@@ -78,7 +83,8 @@ def differences(X: AnyArray, Z: AnyArray, power: float) -> AnyArray:
 def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
     """‖x_i − z_j‖² of rows of any kind."""
     if is_sparse(X):
-        return distances_of(Centred(X, Z, squares(X), None if Z is None else squares(Z)))
+        lengths = squares(X), None if Z is None else squares(Z)
+        return distances_of(Centred(X=X, Z=Z, x=lengths[0], z=lengths[1], given=(X, X if Z is None else Z)))
     return distances_of(centred(X, Z))
 
 
@@ -112,7 +118,7 @@ def half_distances(rows: Centred) -> Array:
 
 def restore(S: AnyArray, rows: Centred, factor: float) -> None:
     """Overwrite those of factor·‖x_i − z_j‖², made by products, that have lost their digits."""
-    X, Z, x, z = rows.pair()
+    (X, Z), (_, _, x, z) = rows.given, rows.pair()
     if all_near(x) or all_near(z):
         return
     if is_tensor(S):
@@ -147,6 +153,8 @@ def squares_between(M: AnyArray, rows: Centred) -> Array:
         i, j = far_rows(x), far_rows(z)
         far = M[i[:, None], j]
         M[i[:, None], j] = 0.0
-        apart = np.array([float((far * (X[i, c][:, None] - Z[j, c]) ** 2).sum()) for c in range(X.shape[1])])
+        first, second = rows.given[0][i], rows.given[1][j]
+        steps = (first[:, c, None] - second[:, c] for c in range(X.shape[1]))
+        apart = np.array([float((far * step**2).sum()) for step in steps])
     each = M.sum(axis=1) @ (X * X) + M.sum(axis=0) @ (Z * Z) - 2.0 * (X * (M @ Z)).sum(axis=0)
     return to_numpy(each) + apart

@@ -90,7 +90,7 @@ class Radial(Kernel):
         M = -2.0 * self.slope(s)
         if not isinstance(self.width, tuple):
             return [M * s]
-        U, V, _, _ = rows.pair()
+        U, V = rows.given
         return [M * (U[:, j, None] - V[None, :, j]) ** 2 for j in range(U.shape[1])]
 
     def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:

@@ -230,7 +230,8 @@ def gaussian_values(left: Array, right: Array) -> Array:
     """The values of a Gaussian kernel from such rows."""
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
-    restore(found, Centred(left[:, 2:], right[:, 2:], -2.0 * left[:, 0], -2.0 * right[:, 1]), -0.5)
+    A, X, a, x = left[:, 2:], right[:, 2:], -2.0 * left[:, 0], -2.0 * right[:, 1]
+    restore(found, Centred(X=A, Z=X, x=a, z=x, given=(A, X)), -0.5)
     return np.exp(found, out=found)
 
 
