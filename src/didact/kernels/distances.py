@@ -38,6 +38,7 @@ class Centred(NamedTuple):
     x: AnyArray
     z: AnyArray | None
     given: tuple[AnyArray, AnyArray]
+    lossless: bool  # no pair is of two far rows
 
     def pair(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         """The same with X in the place of other rows that are None."""
@@ -48,13 +49,15 @@ def centred(X: AnyArray, Z: AnyArray | None = None) -> Centred:
     """Dense rows about the mean of Z, or where that is far from most of them, about the median of some."""
     Y = X if Z is None else Z
     found = _about(namespace(Y).mean(Y, axis=0), X, Z)
-    return found if all_near(found.x if found.z is None else found.z) else _about(middle(Y), X, Z)
+    return found if found.lossless else _about(middle(Y), X, Z)
 
 
-def _about(centre: AnyArray, X: AnyArray, Z: AnyArray | None) -> Centred:
+def _about(centre: Any, X: AnyArray, Z: AnyArray | None) -> Centred:
     given = X, X if Z is None else Z
-    X, Z = X - centre, None if Z is None else Z - centre
-    return Centred(X=X, Z=Z, x=squares(X), z=None if Z is None else squares(Z), given=given)
+    if centre is not None:
+        X, Z = X - centre, None if Z is None else Z - centre
+    x, z = squares(X), None if Z is None else squares(Z)
+    return Centred(X=X, Z=Z, x=x, z=z, given=given, lossless=lossless(x, x if z is None else z))
 
 
 def middle(X: AnyArray) -> AnyArray:
@@ -63,13 +66,13 @@ def middle(X: AnyArray) -> AnyArray:
     return namespace(X).sort(some, axis=0)[some.shape[0] // 2]
 
 
-def all_near(lengths: AnyArray) -> bool:
-    """Whether products with rows of these squared lengths can be trusted, whatever the other row is."""
-    return bool((lengths <= NEAR).all())
+def lossless(x: AnyArray, z: AnyArray) -> bool:
+    """Whether products of rows of these squared lengths can be trusted: on one side all are near."""
+    return bool((z <= NEAR).all()) or (x is not z and bool((x <= NEAR).all()))
 
 
 def far_rows(lengths: AnyArray) -> AnyArray:
-    """The numbers of the others."""
+    """The numbers of those that are not near."""
     return namespace(lengths).nonzero(~(lengths <= NEAR))[0]
 
 
@@ -83,8 +86,7 @@ def differences(X: AnyArray, Z: AnyArray, power: float) -> AnyArray:
 def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
     """‖x_i − z_j‖² of rows of any kind."""
     if is_sparse(X):
-        lengths = squares(X), None if Z is None else squares(Z)
-        return distances_of(Centred(X=X, Z=Z, x=lengths[0], z=lengths[1], given=(X, X if Z is None else Z)))
+        return distances_of(_about(None, X, Z))
     return distances_of(centred(X, Z))
 
 
@@ -118,9 +120,9 @@ def half_distances(rows: Centred) -> Array:
 
 def restore(S: AnyArray, rows: Centred, factor: float) -> None:
     """Overwrite those of factor·‖x_i − z_j‖², made by products, that have lost their digits."""
-    (X, Z), (_, _, x, z) = rows.given, rows.pair()
-    if all_near(x) or all_near(z):
+    if rows.lossless:
         return
+    (X, Z), (_, _, x, z) = rows.given, rows.pair()
     if is_tensor(S):
         i, j = far_rows(x), far_rows(z)
         S[i[:, None], j] = factor * differences(X[i], Z[j], 2.0) ** 2
@@ -149,7 +151,7 @@ def squares_between(M: AnyArray, rows: Centred) -> Array:
     """Σ_ik M_ik (x_ij − z_kj)² for each column j of dense rows, by one product; overwrites M."""
     X, Z, x, z = rows.pair()
     apart: Any = 0.0
-    if not (all_near(x) or all_near(z)):
+    if not rows.lossless:
         i, j = far_rows(x), far_rows(z)
         far = M[i[:, None], j]
         M[i[:, None], j] = 0.0

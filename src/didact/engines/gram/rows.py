@@ -31,7 +31,7 @@ from didact.engines.gram.tuning import (
     TILED_COLUMNS,
 )
 from didact.kernels.base import Kernel
-from didact.kernels.distances import Centred, all_near, middle, restore
+from didact.kernels.distances import Centred, lossless, middle, restore
 from didact.kernels.foreign import checked_values
 from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
@@ -187,7 +187,7 @@ def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple
     # What is zero in most rows stays so: its products are left out.
     centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
     about, halves = _halves(A, X, centre)
-    if not all_near(-2.0 * halves[1]):
+    if not lossless(*(-2.0 * half for half in halves)):
         about, halves = _halves(A, X, middle(X))
     A, X = about
     left = np.column_stack([halves[0], np.ones(len(A)), A])
@@ -208,8 +208,8 @@ def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
     columns = left.shape[1]
     counts = np.count_nonzero(left, axis=1)
     few = -(-int(counts.max()) // 4) * 4
-    lossless = all_near(-2.0 * left[:, 0]) or all_near(-2.0 * right[:, 1])  # no differences, which need all numbers
-    sparse = lossless and COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
+    sparse = COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
+    sparse = sparse and lossless(-2.0 * left[:, 0], -2.0 * right[:, 1])  # differences need all numbers
     wide = few if sparse else -(-columns // 4) * 4
     largest = max(float(np.abs(M[:, 2:]).max(initial=0.0)) for M in (left, right))
     if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
@@ -231,7 +231,7 @@ def gaussian_values(left: Array, right: Array) -> Array:
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
     A, X, a, x = left[:, 2:], right[:, 2:], -2.0 * left[:, 0], -2.0 * right[:, 1]
-    restore(found, Centred(X=A, Z=X, x=a, z=x, given=(A, X)), -0.5)
+    restore(found, Centred(X=A, Z=X, x=a, z=x, given=(A, X), lossless=lossless(a, x)), -0.5)
     return np.exp(found, out=found)
 
 
