@@ -41,7 +41,7 @@ class Centred(NamedTuple):
     lossless: bool  # no pair is of two far rows
 
     def pair(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
-        """The same with X in the place of other rows that are None."""
+        """X, Z, x and z, with X in the place of other rows that are None."""
         return (self.X, self.X, self.x, self.x) if self.Z is None else (self.X, self.Z, self.x, self.z)
 
 
