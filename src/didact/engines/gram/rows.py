@@ -1,7 +1,7 @@
 """Rows of a Gram matrix on demand: computed in tiles on all threads, and kept in a bounded cache.
 
-A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, (x − mean)/w) and z' = (1, −|z|²/2, z/w),
-log k(x, z) = x'·z'. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
+A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, x) and z' = (1, −|z|²/2, z) in widths,
+about a centre, log k(x, z) = x'·z'; where both lie far from it, differences. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
 kernels go through `Kernel.gram`. Tensors are computed on their device, and only what the solver reads (the block of a
 working set, products with a vector) comes to the host.
 """
@@ -182,7 +182,7 @@ def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
 
 
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
-    """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel."""
+    """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel, about a centre as `centred` has."""
     A, X = (in_widths(np.asarray(M, np.float64), kernel.width) for M in (A, X))
     # What is zero in most rows stays so: its products are left out.
     centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
