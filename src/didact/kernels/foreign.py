@@ -10,7 +10,7 @@ from didact.core.errors import InputError
 from didact.core.sparse import sound
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Stationary, Traced
-from didact.kernels.radial import squared_distances
+from didact.kernels.distances import differences
 
 
 class Foreign(Kernel, NamedTuple("Foreign", [("kernel", Any)])):
@@ -71,8 +71,8 @@ class PeriodicDistance(Stationary, NamedTuple("PeriodicDistance", [("width", flo
         return ("width", "period")
 
     def _turns(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        X, Z = as_dense(X), None if Z is None else as_dense(Z)
-        return squared_distances(X, Z) ** 0.5 * (pi / self.period)
+        X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
+        return differences(X, Z, 2.0) * (pi / self.period)
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """From distances."""

@@ -1,7 +1,7 @@
 """Rows of a Gram matrix on demand: computed in tiles on all threads, and kept in a bounded cache.
 
-A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, (x − mean)/w) and z' = (1, −|z|²/2, z/w),
-log k(x, z) = x'·z'. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
+A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, x) and z' = (1, −|z|²/2, z) in widths,
+about a centre, log k(x, z) = x'·z'; where both lie far from it, differences. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
 kernels go through `Kernel.gram`. Tensors are computed on their device, and only what the solver reads (the block of a
 working set, products with a vector) comes to the host.
 """
@@ -31,6 +31,7 @@ from didact.engines.gram.tuning import (
     TILED_COLUMNS,
 )
 from didact.kernels.base import Kernel
+from didact.kernels.distances import Centred, lossless, middle, restore
 from didact.kernels.foreign import checked_values
 from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
@@ -217,15 +218,23 @@ def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
 
 
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
-    """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel."""
+    """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel, about a centre as `centred` has."""
     A, X = (in_widths(np.asarray(M, np.float64), kernel.width) for M in (A, X))
     # What is zero in most rows stays so: its products are left out.
     centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
-    A, X = A - centre, X - centre
-    halves = [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
+    about, halves = _halves(A, X, centre)
+    if not lossless(*(-2.0 * half for half in halves)):
+        about, halves = _halves(A, X, middle(X))
+    A, X = about
     left = np.column_stack([halves[0], np.ones(len(A)), A])
     right = np.column_stack([np.ones(len(X)), halves[1], X])
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
+
+
+def _halves(A: Array, X: Array, centre: Array) -> tuple[tuple[Array, Array], list[Array]]:
+    """Rows about a centre, and −½ of their squared lengths."""
+    A, X = A - centre, X - centre
+    return (A, X), [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
 
 
 def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
@@ -236,8 +245,9 @@ def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
     counts = np.count_nonzero(left, axis=1)
     few = -(-int(counts.max()) // 4) * 4
     sparse = COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
+    sparse = sparse and lossless(-2.0 * left[:, 0], -2.0 * right[:, 1])  # differences need all numbers
     wide = few if sparse else -(-columns // 4) * 4
-    largest = max(float(np.abs(M).max()) for M in (left, right))
+    largest = max(float(np.abs(M[:, 2:]).max(initial=0.0)) for M in (left, right))
     if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
         return None
     rows, turned = np.zeros((len(left), wide), left.dtype), np.zeros((max(wide, columns), len(right)), left.dtype)
@@ -256,6 +266,8 @@ def gaussian_values(left: Array, right: Array) -> Array:
     """The values of a Gaussian kernel from such rows."""
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
+    A, X, a, x = left[:, 2:], right[:, 2:], -2.0 * left[:, 0], -2.0 * right[:, 1]
+    restore(found, Centred(X=A, Z=X, x=a, z=x, given=(A, X), lossless=lossless(a, x)), -0.5)
     return np.exp(found, out=found)
 
 
