@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_memory
 
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, to_unit
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, to_unit
 from didact.core.parameters import (
     array_like,
     at_least,
@@ -43,7 +43,7 @@ from didact.engines.linkage.trees import chained, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
 from didact.engines.neighbors.tables import compiled
-from didact.parts.distances import NAMES, Euclidean, distance_named
+from didact.parts.distances import NAMES, Euclidean, distance_named, resized
 
 LINKAGES = "ward", "complete", "average", "single"
 
@@ -51,10 +51,11 @@ LINKAGES = "ward", "complete", "average", "single"
 def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any = None) -> tuple[Array, int]:
     """The linkage matrix of rows X (or of a table X of distances) and the components of the graph, if there is one."""
     noun, X = _metric(X, metric, metric_params)
-    if graph is not None:
-        return _tree_along(graph, X, linkage, noun)
     X, scale = to_unit(X) if isinstance(noun, Euclidean) else (X, 0)
-    if linkage == "ward":
+    noun, count = None if noun is None else resized(noun, X), 1
+    if graph is not None:
+        Z, count = _tree_along(graph, X, linkage, noun)
+    elif linkage == "ward":
         Z = chained(linkage, X)
     elif linkage == "single":
         own = noun is None or not compiled(noun.inner)
@@ -64,7 +65,7 @@ def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any 
     else:
         Z = chained(linkage, lower_triangle(X) if noun is None else distance_triangle(noun, X))
     Z[:, 2] = np.ldexp(Z[:, 2], scale)
-    return Z, 1
+    return Z, count
 
 
 def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:

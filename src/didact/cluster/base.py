@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator, warn_convergence
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, refuse_vanished
 from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import Rows
 from didact.core.typing import Array
@@ -18,6 +18,7 @@ from didact.engines.centroids.lloyd import assign, assigned_of, spread_of
 from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw, too_few_distinct
 from didact.parts.statistics.components import Components
 
+SUMMABLE = 1e300  # the sum of squares of the rows: products with their number stay finite
 FEW = "too few for so many clusters: choose fewer clusters, or give more rows"
 
 
@@ -104,12 +105,13 @@ def refuse_few(X: Any, w: Any, count: int) -> None:
 
 
 def finite_spread(rows: Rows) -> Components:
-    """Mean and scatter of the rows; refuses values that are no numbers, or so large that their squares overflow."""
+    """Mean and scatter of the rows; refuses values that are no numbers, or with squares that overflow or vanish."""
     spread = rows.reduce(spread_of)
-    if not (np.isfinite(spread.scatter).all() and np.isfinite(spread.mean).all()):
+    if not (spread.scatter < SUMMABLE).all() or not np.isfinite(spread.mean).all():
         if rows.memory:
             refuse_extreme(rows.memory.X, rows.names)
         raise InputError("The squares of values of X are too large to add up: rescale the columns.")
+    refuse_vanished(rows, spread.scatter)
     return spread
 
 

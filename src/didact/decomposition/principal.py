@@ -111,10 +111,12 @@ class _Principal(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return int(self.components_.shape[0])
 
     def _scale(self) -> Array | None:
-        """The deviations along the axes, at least rounding, if coordinates are whitened."""
+        """The deviations along the axes, at least rounding of the largest, if coordinates are whitened."""
         if not self.whiten:
             return None
-        return np.maximum(np.sqrt(self.explained_variance_), np.finfo(self.explained_variance_.dtype).eps)
+        deviations = np.sqrt(self.explained_variance_)
+        least = np.finfo(deviations.dtype).eps * (deviations.max(initial=0.0) or 1.0)
+        return np.maximum(deviations, least)
 
     def transform(self, X: Any) -> Any:
         """The coordinates of each row, (n, n_components)."""

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError, ParameterError, users_level
+from didact.core.overflow import to_unit
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
@@ -71,7 +72,7 @@ def averaged(X: Any, index: Index, k: int | None, radius: float | None, reg: flo
     if Z.ndim != 2 or len(Z) != index.n_rows:
         raise InputError("embedding_ makes no sense: it has not one row for each fitted row.")
     starts, ends, _ = neighborhood(index, Q, k, radius)
-    weights = local.neighbor_weights(Q, index.rows, starts, ends, reg)
+    weights = local.neighbor_weights(index.distance.rows(Q), index.rows, starts, ends, reg)
     return in_type(np.add.reduceat(weights[:, None] * Z[ends], starts[:-1], axis=0), X)
 
 
@@ -166,7 +167,7 @@ class LocallyLinearEmbedding(_Neighborhoods):
             points = dense(rows, np.float64)
             self._index: Any = build_index(points, Euclidean(), self.neighbors_algorithm)
             starts, ends, _ = self._neighbors()
-            M, seed = agreement(points, starts, ends, self), first_seed(self.random_state)
+            M, seed = agreement(to_unit(points)[0], starts, ends, self), first_seed(self.random_state)
             warn_of_parts(starts, ends)
             values, vectors = eigenpairs(M, self.n_components + 1, largest=False, seed=seed, shift=BESIDE)
         self.embedding_ = in_type(np.ascontiguousarray(vectors[:, 1:]), rows)
