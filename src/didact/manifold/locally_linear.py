@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.overflow import to_unit
+from didact.core.overflow import refuse_extreme, too_large
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
@@ -33,6 +33,7 @@ IN_PARTS = (
     "The number of connected components of the neighbors graph is {} > 1: nothing says where they lie to each other, "
     "so that coordinates tell them apart instead of unrolling them. Increase the number of neighbors."
 )
+LARGEST = 1e145  # values with finite sums of products, also where eigenvalues of these are found
 BESIDE = 1e-13  # of the largest entry of M: its smallest eigenvalues are near the rounding errors
 
 
@@ -165,9 +166,10 @@ class LocallyLinearEmbedding(_Neighborhoods):
         rows = self._enough(finite_rows(self, X))
         with FitProgress(self, X=X):
             points = dense(rows, np.float64)
+            self._refuse_large(points)
             self._index: Any = build_index(points, Euclidean(), self.neighbors_algorithm)
             starts, ends, _ = self._neighbors()
-            M, seed = agreement(to_unit(points)[0], starts, ends, self), first_seed(self.random_state)
+            M, seed = agreement(self._index.rows, starts, ends, self), first_seed(self.random_state)
             warn_of_parts(starts, ends)
             values, vectors = eigenpairs(M, self.n_components + 1, largest=False, seed=seed, shift=BESIDE)
         self.embedding_ = in_type(np.ascontiguousarray(vectors[:, 1:]), rows)
@@ -183,6 +185,12 @@ class LocallyLinearEmbedding(_Neighborhoods):
             )
         self._one_way(rows.shape[0])
         return rows
+
+    def _refuse_large(self, points: Array) -> None:
+        """Refuse rows whose products within neighbourhoods would overflow."""
+        if (most := float(np.abs(points).max(initial=0.0))) > LARGEST:
+            refuse_extreme(points, getattr(self, "feature_names_in_", None))
+            raise too_large("Input X", most)
 
     def transform(self, X: Any) -> Any:
         """Coordinates of rows X: means of those of their neighbours, with the weights of the rows."""
