@@ -32,6 +32,20 @@ def test_no_swap_lowers_the_loss(metric, init):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("init", ["k-medoids++", "build"])
+def test_a_loss_below_the_rounding_of_all_distances_comes_to_its_minimum(seed, init):
+    rng, gap = np.random.default_rng(seed), 2.0**40
+    X = np.repeat([[0.0], [gap], [-gap]], 40, axis=0) + 1e-4 * rng.normal(size=(120, 2))
+    model = KMedoids(3, init=init, random_state=0).fit(X)
+    D = pairwise_distances(X.astype(np.longdouble), metric=lambda a, b: np.sqrt(((a - b) ** 2).sum()))
+    assert model.n_iter_ < 10
+    for place, row in itertools.product(range(3), range(120)):
+        swapped = model.medoid_indices_.copy()
+        swapped[place] = row
+        assert loss(D, np.ones(120), swapped) >= model.inertia_ * (1 - 1e-9)
+
+
 def test_the_best_of_all_choices_is_found():
     X = make_blobs(25, 2, centers=3, random_state=0)[0]
     D, w = pairwise_distances(X), np.ones(25)
