@@ -125,6 +125,19 @@ def test_modes_of_text():
         assert [list(values) for values in again.categories_.values] == [["blue", "red"], ["l", "m", "s"]]
 
 
+def test_a_category_that_no_row_had_differs_from_all_modes():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "size": ["s", "s", "l", "l"]})
+    new = pd.DataFrame({"colour": ["green", "green", "red"], "size": ["s", "huge", "l"]})
+    for kind in (str, "category"):
+        model = KModes(2, random_state=0).fit(frame.astype(kind))
+        apart = model.transform(new.astype(kind))
+        assert model.predict(new.astype(kind))[0] == model.labels_[0]
+        assert np.sort(apart, axis=1).tolist() == [[1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]
+        with pytest.raises(InputError, match="missing or infinite value"):
+            model.predict(new.assign(colour=None))
+
+
 def test_more_clusters_than_distinct_rows():
     X = np.repeat([[0, 1], [1, 0], [2, 2]], 5, axis=0)
     with pytest.warns(ConvergenceWarning, match=r"only 3 distinct row\(s\), fewer than n_clusters=5"):

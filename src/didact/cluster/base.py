@@ -104,6 +104,12 @@ def refuse_few(X: Any, w: Any, count: int) -> None:
         raise InputError(f"n_samples={n} should be >= n_clusters={count}: {FEW}.")
 
 
+def refuse_few_rows(rows: Rows, count: int) -> None:
+    """Refuse fewer rows in memory than clusters; batches may still bring more."""
+    if rows.memory:
+        refuse_few(rows.memory.X, None, count)
+
+
 def finite_spread(rows: Rows) -> Components:
     """Mean and scatter of the rows; refuses values that are no numbers, or with squares that overflow or vanish."""
     spread = rows.reduce(spread_of)
@@ -118,8 +124,6 @@ def finite_spread(rows: Rows) -> Components:
 def given(init: Any, rows: Rows, count: int) -> Array:
     """Centres of the user's, once their shape and values are looked at."""
     centers = np.array(to_numpy(as_dense(init)), np.float64)
-    if rows.memory:
-        refuse_few(rows.memory.X, None, count)
     if centers.ndim != 2 or len(centers) != count:
         raise ParameterError(
             f"The shape of the initial centers {centers.shape} does not match the number of clusters {count}."
