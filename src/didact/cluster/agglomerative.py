@@ -59,10 +59,13 @@ def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any 
         Z = chained(linkage, X)
     elif linkage == "single":
         own = noun is None or not compiled(noun.inner)
+        if own and noun is not None:
+            refuse_square(len(X), "take a named metric, which needs no table of distances, or a sample of the rows", 1)
         table = X if noun is None else noun.pairwise(X, X) if own else noun.rows(X)
         Z = spanning_tree(None if own else noun.inner, np.ascontiguousarray(table))
         Z[:, 2] = Z[:, 2] if own else noun.finish(Z[:, 2])
     else:
+        refuse_square(len(X), "use Ward or single linkage, which need no table of distances", 1)
         Z = chained(linkage, lower_triangle(X) if noun is None else distance_triangle(noun, X))
     Z[:, 2] = np.ldexp(Z[:, 2], scale)
     return Z, count
@@ -71,6 +74,7 @@ def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any 
 def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
     """The distance and the rows; or no distance, and a table of distances."""
     if callable(metric) and not hasattr(metric, "between1") and _arguments(metric) == 1:
+        refuse_square(len(X), "give a function of two rows, and single linkage or connectivity", 1)
         return None, own_distances(np.asarray(metric(X, **(metric_params or {})), np.float64))
     if metric == "precomputed":
         return None, own_distances(X)
@@ -196,8 +200,6 @@ class AgglomerativeClustering(_Hierarchy):
             )
         refuse_one_row(rows)
         require_finite(rows, getattr(self, "feature_names_in_", None))
-        if self.linkage in ("complete", "average") and self.connectivity is None:
-            refuse_square(len(rows), "use Ward or single linkage, which need no table of distances", 1)
 
     def _graph(self, rows: Array) -> Any:
         """The neighbours of each row, if they are restricted."""
