@@ -15,7 +15,10 @@ from didact.parts.distances import NAMES, resized
 
 PAIR_ROWS = 256
 SYMMETRIC = 1e-8  # of two distances that should be equal
-INFINITE_DISTANCE = "A distance is not finite: the metric must return a number for every pair of rows."
+INFINITE_DISTANCE = (
+    "A distance is not finite: the metric must return a number for every pair of rows. Values so large that powers of "
+    "them overflow: divide them by a power of ten."
+)
 
 
 def metric_param(default: str = "euclidean") -> Any:

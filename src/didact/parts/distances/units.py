@@ -1,5 +1,7 @@
 """Distances of rows so small that powers of their differences vanish: in units in which they do not.
 
+Distances that overflow are mended pair by pair (`engines/neighbors/far`), but not those of rows with missing values.
+
 Euclidean and Minkowski's distances grow in proportion to the rows. A power of two rounds nothing, so that the distances
 in units are exactly those of larger rows.
 """
@@ -14,6 +16,7 @@ from didact.parts.distances.mapped import _Mapped
 from didact.parts.distances.rows import NanEuclidean
 
 SMALL_POWER = 1e-200  # of rows of such a size those of small differences begin to vanish
+LARGE = 1e150  # with squares that can be added
 LARGEST_UNIT = 1000  # exponent of two: distances in units stay finite
 
 
@@ -58,10 +61,11 @@ def resized(distance: Any, *tables: Any) -> Any:
         return distance
     small = SMALL_POWER ** (1.0 / max(getattr(inner, "p", 2.0), 1.0))
     # One row of usual size is enough: there is no pass over the others.
-    if any(_largest(distance.rows(rows[:1])) > small for rows in tables):
+    if not isinstance(inner, NanEuclidean) and any(_largest(distance.rows(rows[:1])) > small for rows in tables):
         return distance
     size = max(_largest(distance.rows(rows)) for rows in tables)
-    if size > small or size == 0.0:
+    wide = isinstance(inner, NanEuclidean) and LARGE < size < np.inf
+    if (size > small and not wide) or size == 0.0:
         return distance
     return Resized(distance, 2.0 ** min(-int(np.frexp(size)[1]), LARGEST_UNIT))
 
