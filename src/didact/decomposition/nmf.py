@@ -168,9 +168,10 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             start = self._start(rows, known, W, H)
             result = self._solved(rows, *start, beta, penalties, known.squares, progress.report)
         found, H = result.x
+        fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else float(result.value)
+        refuse_overflow(rows, fit)
         self.__dict__.update(attributes(result.x))
         self.n_components_, self.n_iter_ = len(self.components_), max(1, result.n_iter)
-        fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else result.value
         self.reconstruction_err_ = float(np.sqrt(2.0 * max(fit, 0.0)))
         if result.status == "iteration limit" and self.tol > 0:
             self._say_limit()

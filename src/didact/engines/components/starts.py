@@ -109,6 +109,4 @@ def check_codes(codes: Array, count: int) -> None:
     """Refuse component numbers that are not −1, 0, …, count − 1."""
     wrong = np.flatnonzero((codes != np.floor(codes)) | (codes < -1) | (codes >= count))
     if len(wrong):
-        raise InputError(
-            f"{CODES.format(count - 1)}; it holds {codes[wrong[0]]:g} in row {wrong[0]}."
-        )
+        raise InputError(f"{CODES.format(count - 1)}; it holds {codes[wrong[0]]:g} in row {wrong[0]}.")
