@@ -109,7 +109,7 @@ def test_tiny_targets_are_fitted_as_others_or_refused(loss):
     for exponent in (-400, -200, 200, 400):
         np.testing.assert_array_equal(model.fit(X, Y * 2.0**exponent).predict(X), expected * 2.0**exponent)
     for exponent in (-1000, -540, -500):
-        with pytest.raises(InputError, match="Input y has no values above .* vanish: multiply"):
+        with pytest.raises(InputError, match=r"Input y has no values above .* vanish: multiply"):
             model.fit(X, Y * 2.0**exponent)
 
 

@@ -140,7 +140,8 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     Notes
     -----
     Columns of numbers are compared for equality. Columns of text or of category type become codes, which `categories_`
-    explains; a value that the fit has not seen differs from all modes. Cost: n p K comparisons an iteration. Shape of computation: iterate.
+    explains; a value that the fit has not seen differs from all modes. Cost: n p K comparisons an iteration. Shape of
+    computation: iterate.
 
     References
     ----------

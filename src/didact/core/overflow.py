@@ -14,7 +14,6 @@ from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import Array
 
-
 VANISHED = 1e-290  # sums of squares below have lost digits
 
 

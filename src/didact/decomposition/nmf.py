@@ -41,6 +41,7 @@ from didact.engines.factors.tuning import START_SAMPLE
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
+SUMMABLE = 1e290  # powers of entries that can be added
 LEAST_SQUARES = 1e-280  # sum of squares below which products lose digits
 BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 MU_ZEROS = (
@@ -231,6 +232,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if rows.memory:
             X, w = _columns(rows)
             first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
+            # Where zeros become the mean of X, sums of parts are of the size of its square.
+            most = k * float(first.max(initial=0.0)) * float(parts.max(initial=0.0))
+            refuse_overflow(rows, most if most < SUMMABLE ** (1.0 / max(self._beta, 2.0)) else np.inf)
             return like(first, X), like(parts, X)
         sample = rows.reduce(sample_of, START_SAMPLE)
         return None, nonnegative_start(sample.rows, sample.weights, k, self.init, rng, mean)[1]

@@ -89,7 +89,7 @@ def swap_round(
 
 @jit_unmanaged
 def _costs(w: Array, nearest: Array, near: Array, far: Array, costs: Array) -> float:
-    """What giving up each medoid costs, its rows going to their second nearest; a bound on the rounding of such sums."""
+    """What giving up each medoid costs, its rows going to their second nearest; a bound on the rounding of the sums."""
     total = 0.0
     for m in range(costs.shape[0]):
         costs[m] = 0.0
