@@ -22,7 +22,7 @@ from didact.core.typing import Array
 from didact.engines.components.mixture import fit_mixture
 from didact.engines.components.posterior import log_density, log_posterior, most_probable, posterior
 from didact.engines.components.starts import (
-    CODES,
+    COMPONENT_NUMBERS,
     check_codes,
     coded_means,
     nearest_sums,
@@ -234,13 +234,13 @@ class _Mixture(DensityMixin, Estimator):
 def require_numbers(y: Any, count: int) -> None:
     """Refuse labels that are missing, or names."""
     if y is None:
-        raise InputError(f"y is None, and with use_labels=True {CODES.format(count - 1)}.")
+        raise InputError(f"y is None, and with use_labels=True {COMPONENT_NUMBERS.format(count - 1)}.")
     values = np.asarray(to_numpy(y))
     if values.dtype.kind in "OUS":
         words = ((row, value) for row, value in enumerate(values.ravel()) if isinstance(value, (str, bytes)))
         for row, value in words:
             raise InputError(
-                f"{CODES.format(count - 1)}; it holds {str(value)!r} in row {row}: number the components first."
+                f"{COMPONENT_NUMBERS.format(count - 1)}; it holds {str(value)!r} in row {row}: number the components first."
             )
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
 
-EPS = 2.0**-52
+SPACING = 2.0**-52
 
 
 @jit_unmanaged
@@ -98,7 +98,7 @@ def _costs(w: Array, nearest: Array, near: Array, far: Array, costs: Array) -> f
         if costs.shape[0] > 1:
             total += w[i] * (far[i] - near[i])
             costs[nearest[i]] += w[i] * (far[i] - near[i])
-    return w.shape[0] * EPS * total
+    return w.shape[0] * SPACING * total
 
 
 @jit_unmanaged
@@ -111,7 +111,7 @@ def _lowers(D: Array, w: Array, c: int, m: int, nearest: Array, near: Array, far
             up += w[i] * (d - near[i])
         else:
             down += w[i] * (near[i] - d)
-    return down - up > w.shape[0] * EPS * (down + up)
+    return down - up > w.shape[0] * SPACING * (down + up)
 
 
 def warm() -> None:

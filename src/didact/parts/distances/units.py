@@ -16,7 +16,7 @@ from didact.parts.distances.mapped import _Mapped
 from didact.parts.distances.rows import NanEuclidean
 
 SMALL_POWER = 1e-200  # of rows of such a size those of small differences begin to vanish
-LARGE = 1e150  # with squares that can be added
+MOST_SQUARED = 1e150  # with squares that can be added
 LARGEST_UNIT = 1000  # exponent of two: distances in units stay finite
 
 
@@ -64,7 +64,7 @@ def resized(distance: Any, *tables: Any) -> Any:
     if not isinstance(inner, NanEuclidean) and any(_largest(distance.rows(rows[:1])) > small for rows in tables):
         return distance
     size = max(_largest(distance.rows(rows)) for rows in tables)
-    wide = isinstance(inner, NanEuclidean) and LARGE < size < np.inf
+    wide = isinstance(inner, NanEuclidean) and MOST_SQUARED < size < np.inf
     if (size > small and not wide) or size == 0.0:
         return distance
     return Resized(distance, 2.0 ** min(-int(np.frexp(size)[1]), LARGEST_UNIT))
