@@ -245,6 +245,7 @@ PRIVATES = {
             "_sparse",
             "_missing",
             "_infinite",
+            "_new_codes",
             "_finds_infinity",
             "_tensors",
             "_largest_target",

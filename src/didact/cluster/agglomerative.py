@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_memory
 
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, to_unit
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
 from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, to_unit
 from didact.core.parameters import (
     array_like,
     at_least,
@@ -44,7 +44,7 @@ from didact.engines.linkage.trees import chained, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
 from didact.engines.neighbors.tables import compiled
-from didact.parts.distances import NAMES, Euclidean, distance_named
+from didact.parts.distances import NAMES, Euclidean, distance_named, resized
 
 LINKAGES = "ward", "complete", "average", "single"
 
@@ -52,25 +52,30 @@ LINKAGES = "ward", "complete", "average", "single"
 def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any = None) -> tuple[Array, int]:
     """The linkage matrix of rows X (or of a table X of distances) and the components of the graph, if there is one."""
     noun, X = _metric(X, metric, metric_params)
-    if graph is not None:
-        return _tree_along(graph, X, linkage, noun)
     X, scale = to_unit(X) if isinstance(noun, Euclidean) else (X, 0)
-    if linkage == "ward":
+    noun, count = None if noun is None else resized(noun, X), 1
+    if graph is not None:
+        Z, count = _tree_along(graph, X, linkage, noun)
+    elif linkage == "ward":
         Z = chained(linkage, X)
     elif linkage == "single":
         own = noun is None or not compiled(noun.inner)
+        if own and noun is not None:
+            refuse_square(len(X), "take a named metric, which needs no table of distances, or a sample of the rows", 1)
         table = X if noun is None else noun.pairwise(X, X) if own else noun.rows(X)
         Z = spanning_tree(None if own else noun.inner, np.ascontiguousarray(table))
         Z[:, 2] = Z[:, 2] if own else noun.finish(Z[:, 2])
     else:
+        refuse_square(len(X), "use Ward or single linkage, which need no table of distances", 1)
         Z = chained(linkage, lower_triangle(X) if noun is None else distance_triangle(noun, X))
     Z[:, 2] = np.ldexp(Z[:, 2], scale)
-    return Z, 1
+    return Z, count
 
 
 def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
     """The distance and the rows; or no distance, and a table of distances."""
     if callable(metric) and not hasattr(metric, "between1") and _arguments(metric) == 1:
+        refuse_square(len(X), "give a function of two rows, and single linkage or connectivity", 1)
         return None, own_distances(dense(given_rows(metric(X, **(metric_params or {})), "The table of metric")))
     if metric == "precomputed":
         return None, own_distances(X)
@@ -201,8 +206,6 @@ class AgglomerativeClustering(_Hierarchy):
             )
         refuse_one_row(rows)
         require_finite(rows, getattr(self, "feature_names_in_", None))
-        if self.linkage in ("complete", "average") and self.connectivity is None:
-            refuse_square(len(rows), "use Ward or single linkage, which need no table of distances", 1)
 
     def _graph(self, rows: Array) -> Any:
         """The neighbours of each row, if they are restricted."""

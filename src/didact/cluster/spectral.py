@@ -29,7 +29,7 @@ from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.spectral.graph import graph_embedding, nearest_affinity
+from didact.engines.spectral.graph import graph_embedding, nearest_affinity, refuse_affinities
 
 SQUARE = (
     "The spectral clustering API has changed. ``fit``now constructs an affinity matrix from data. To use a custom "
@@ -192,6 +192,7 @@ class SpectralClustering(ClusterMixin, Estimator):
             return X
         if isinstance(self.affinity, str) and self.affinity.endswith("nearest_neighbors"):
             return nearest_affinity(local(X), self.n_neighbors, is_precomputed(self.affinity))
+        refuse_affinities(n)
         kernel = pairwise_kernel(self.affinity, self.gamma, self.degree, self.coef0, self.kernel_params, p)
         with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
             return gram_of(kernel, X, X)

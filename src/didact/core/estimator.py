@@ -64,6 +64,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _infinite: ClassVar[bool] = False  # whether infinite values in X are allowed
     _text_codes: ClassVar[bool] = False  # whether columns of text are categories without being named
+    _new_codes: ClassVar[bool] = False  # whether a category that fit has not seen has a code; else it is missing
     _negative_codes: ClassVar[bool] = True  # whether negative numbers can be categories; else they are missing
     _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether the model computes on a tensor's device; else tensors become arrays

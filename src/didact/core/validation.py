@@ -63,7 +63,7 @@ def check_memory(
             refuse_text(X, "categorical_features" in estimator._parameter_constraints)
             return validate_data(estimator, X, *((y,) if target_how else ()), reset=reset, **how, **target_how)
         validate_data(estimator, X, reset=reset, skip_check_array=True)  # names only: X may hold text until it is coded
-        coded = categories.encode(X)
+        coded = categories.encode(X, estimator._new_codes)
         if not target_how:
             return check_array(coded, estimator=estimator, input_name="X", **how)
         return check_X_y(coded, y, estimator=estimator, **how, **target_how)
@@ -142,6 +142,7 @@ class BlockCheck(NamedTuple):
     by_category: bool = False  # whether the model has the parameter categorical_features
     infinite: bool = False
     largest: float = SQUARES  # the largest allowed target
+    new: bool = False  # whether a category that fit has not seen has a code
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -150,7 +151,7 @@ class BlockCheck(NamedTuple):
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
         by_category = "categorical_features" in estimator._parameter_constraints
-        limits = bool(estimator._infinite), float(estimator._largest_target)
+        limits = bool(estimator._infinite), float(estimator._largest_target), bool(estimator._new_codes)
         return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, *limits)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> Block:
@@ -166,7 +167,7 @@ class BlockCheck(NamedTuple):
         if self.categories is None:
             refuse_text(X, self.by_category)
         X = check_array(
-            plain(X) if self.categories is None else self.categories.encode(X),
+            plain(X) if self.categories is None else self.categories.encode(X, self.new),
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
             ensure_all_finite=False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip

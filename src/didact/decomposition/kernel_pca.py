@@ -20,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from didact.core.backend import as_dense, float_type, is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, tagged
+from didact.core.overflow import refuse_small
 from didact.core.parameters import at_least, attr, is_bool, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.threads import blas_for
@@ -160,6 +161,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         powers = (7 if k < 0.1 * n else 4) if self.iterated_power == "auto" else self.iterated_power
         how = {"tol": self.tol, "max_iter": self.max_iter, "images": powers, "seed": self.random_state}
         found = kernel_axes(gram_copy(self.kernel_, X), cases, k, self.eigen_solver, **how)
+        if found.values.max(initial=0.0) < np.finfo(float).tiny:
+            refuse_small(X, getattr(self, "feature_names_in_", None))
         if self.remove_zero_eig or self.n_components is None:
             kept = found.values > 0
             found = found._replace(values=found.values[kept], vectors=found.vectors[:, kept])

@@ -43,6 +43,7 @@ from didact.engines.factors.tuning import START_SAMPLE
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
+SUMMABLE = 1e290  # powers of entries that can be added
 LEAST_SQUARES = 1e-280  # sum of squares below which products lose digits
 BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 MU_ZEROS = (
@@ -170,9 +171,10 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             start = self._start(rows, known, W, H)
             result = self._solved(rows, *start, beta, penalties, known.squares, progress.report)
         found, H = result.x
+        fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else float(result.value)
+        refuse_overflow(rows, fit)
         self.__dict__.update(attributes(result.x))
         self.n_components_, self.n_iter_ = len(self.components_), max(1, result.n_iter)
-        fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else result.value
         self.reconstruction_err_ = float(np.sqrt(2.0 * max(fit, 0.0)))
         if result.status == "iteration limit" and self.tol > 0:
             self._say_limit()
@@ -232,6 +234,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if rows.memory:
             X, w = _columns(rows)
             first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
+            # Where zeros become the mean of X, sums of parts are of the size of its square.
+            most = k * float(first.max(initial=0.0)) * float(parts.max(initial=0.0))
+            refuse_overflow(rows, most if most < SUMMABLE ** (1.0 / max(self._beta, 2.0)) else np.inf)
             return like(first, X), like(parts, X)
         sample = rows.reduce(sample_of, START_SAMPLE)
         return None, nonnegative_start(sample.rows, sample.weights, k, self.init, rng, mean)[1]

@@ -23,7 +23,7 @@ from didact.core.random import streams
 from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.engines.neighbors.all_pairs import metric_params_param
-from didact.engines.spectral.scaling import classical_scaling
+from didact.engines.spectral.scaling import classical_scaling, require_squarable
 from didact.engines.spectral.stress import least_squares_of_squares, majorise, total_spread
 from didact.manifold.base import all_distances, finite_rows, in_type
 from didact.parts.distances import NAMES
@@ -140,6 +140,7 @@ class MDS(Estimator):
         if rows.shape[0] == rows.shape[1] and metric != "precomputed":
             warnings.warn(SQUARE, UserWarning, stacklevel=users_level())
         _, D = all_distances(self, rows, metric)
+        require_squarable(D, 4 if self.loss == "sstress" else 2)
         with FitProgress(self, self.max_iter, X=X, attributes=lambda Z: {"embedding_": in_type(Z, rows)}) as progress:
             found = [self._run(D, start, ordered, progress) for start in self._starts(D, init)]
         result = min(found, key=lambda one: one.value)

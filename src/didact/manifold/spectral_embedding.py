@@ -34,7 +34,7 @@ from didact.core.typing import Array
 from didact.core.validation import given_rows
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity
+from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity, refuse_affinities
 from didact.manifold.base import SAME_VECTORS, finite_rows, refuse_both
 
 
@@ -170,12 +170,21 @@ class SpectralEmbedding(Estimator):
         """Whether neighbours are found by their number."""
         return self.affinity == "nearest_neighbors" and self.radius is None
 
+    def _called(self, X: Any) -> Any:
+        """What the user's function gives: a table of all pairs, for which there must be room, or a sparse matrix."""
+        try:
+            return self.affinity(X)
+        except MemoryError:
+            refuse_affinities(X.shape[0])
+            raise
+
     def _affinities(self, X: Any) -> Any:
         if callable(self.affinity):
-            return given_rows(self.affinity(X), "What affinity returned")
+            return given_rows(self._called(X), "What affinity returned")
         if self.affinity == "precomputed":
             return X
         if self.affinity == "rbf":
+            refuse_affinities(X.shape[0])
             self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
             with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
                 return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)
