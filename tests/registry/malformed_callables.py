@@ -73,7 +73,8 @@ GIVEN: dict[str, Any] = {  # what stands in the other places, by the name of an 
     "names": ["a"] * N, "name": "a", "unit": "", "counts": np.eye(2), "false_positive": ONES, "true_positive": ONES,
     "area": 0.5, "positive": "a", "scores": [[1.0]] * N, "best": "a", "measure": "a", "rows": ["a"] * N,
     "paths": {"a": np.ones((3, 2))}, "covariance": np.eye(N), "arguments": None, "source": TABLE, "theta": None,
-    "stats": None, "noise": np.eye(N), "init": None, "classes": None, "options": {},
+    "joint": None, "model": None, "ensemble": None, "figure": None,
+    "decision_tree": None, "stats": None, "noise": np.eye(N), "init": None, "classes": None, "options": {},
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_extreme, refuse_vanished
 from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import Rows
-from didact.core.sparse import sound
+from didact.core.sparse import check_sparse
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assign, assigned_of, spread_of
 from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw, too_few_distinct
@@ -124,7 +124,7 @@ def finite_spread(rows: Rows) -> Components:
 
 def given(init: Any, rows: Rows, count: int) -> Array:
     """Centres of the user's, once their shape and values are looked at."""
-    centers = np.array(to_numpy(as_dense(sound(init, "init"))), np.float64)
+    centers = np.array(to_numpy(as_dense(check_sparse(init, "init"))), np.float64)
     if centers.ndim != 2 or len(centers) != count:
         raise ParameterError(
             f"The shape of the initial centers {centers.shape} does not match the number of clusters {count}."

@@ -2,7 +2,7 @@
 
 SciPy and compiled loops follow the indices of a sparse matrix even outside its memory, and SciPy does not check all of
 them when a matrix is made, nor any that are assigned later. So `check_sparse` checks them once, in O(entries): where
-`core/validation` lets rows in, and, as `sound`, wherever else a user may bring a matrix. Models get `own_rows`: CSR
+`core/validation` lets rows in, and wherever else a user may bring a matrix. Models get `own_rows`: CSR
 rows with sorted indices and no duplicates, so that SciPy has no reason to sort or sum the caller's arrays in place.
 """
 
@@ -17,18 +17,11 @@ T = TypeVar("T")
 CURE = "Build it anew, for example with scipy.sparse.csr_array((values, (rows, columns)), shape=…)."
 
 
-def check_sparse(X: Any, name: str = "X") -> None:
-    """Refuse a sparse matrix whose arrays are inconsistent; anything else passes."""
-    if not sp.issparse(X):
-        return
-    said = _fault(X)
+def check_sparse(X: T, name: str = "X") -> T:
+    """Anything as it is, unless it is a sparse matrix whose arrays are inconsistent: that is refused."""
+    said = _fault(X) if sp.issparse(X) else ""
     if said:
-        raise Malformed(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")
-
-
-def sound(X: T, name: str = "X") -> T:
-    """What a user gives beside the rows of a model: as it is, unless it is a malformed sparse matrix."""
-    check_sparse(X, name)
+        raise Malformed(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")  # type: ignore[attr-defined]
     return X
 
 

@@ -26,7 +26,7 @@ from didact.core.overflow import too_large
 from didact.core.rows.base import Block
 from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import refuse_infinite
-from didact.core.sparse import check_sparse, own_rows, sound
+from didact.core.sparse import check_sparse, own_rows
 from didact.core.threads import parallel_parts
 from didact.core.typing import AnyArray, Array
 
@@ -222,11 +222,11 @@ def given_rows(X: Any, name: str = "X") -> AnyArray:
     if is_tensor(X):
         rows = X if X.dtype.is_floating_point else namespace(X).astype(X, namespace(X).float64)
     elif is_sparse(X):
-        rows = own_rows(sound(X, name).tocsr())
+        rows = own_rows(check_sparse(X, name).tocsr())
     else:
         rows = _array(X, name)
     if rows.ndim != 2:
-        raise InputError(f"{name} must have two dimensions, rows and columns, not {rows.ndim}: see X.reshape(-1, 1).")
+        raise InputError(f"{name} must have two dimensions, rows and columns, not {rows.ndim}: use X.reshape(-1, 1).")
     if not is_tensor(rows) and rows.dtype not in FLOATS:
         rows = rows.astype(np.float64)
     return rows

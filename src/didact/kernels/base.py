@@ -19,7 +19,7 @@ import numpy as np
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
-from didact.core.sparse import sound
+from didact.core.sparse import check_sparse
 from didact.core.typing import AnyArray, Array
 from didact.core.validation import given_rows
 from didact.parts.noun import Noun
@@ -249,7 +249,7 @@ def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bo
     """
     if callable(K):
         K = K(X) if isinstance(K, Kernel) else K(X, X)
-    K = np.asarray(to_numpy(as_dense(sound(K, "K"))), np.float64)
+    K = np.asarray(to_numpy(as_dense(check_sparse(K, "K"))), np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(f"A Gram matrix is square; this one has shape {K.shape}.")
     if not np.isfinite(K).all():

@@ -7,7 +7,7 @@ import numpy as np
 
 from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.sparse import sound
+from didact.core.sparse import check_sparse
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Stationary, Traced
 from didact.kernels.distances import differences
@@ -90,7 +90,9 @@ class PeriodicDistance(Stationary, NamedTuple("PeriodicDistance", [("width", flo
 
 def checked_values(found: Any, rows: int, others: int) -> AnyArray:
     """What a function of the user's returned: a real number for each of rows × others pairs, else an error."""
-    found = found if is_tensor(found) else np.asarray(as_dense(sound(found, "What the kernel function returned")))
+    found = (
+        found if is_tensor(found) else np.asarray(as_dense(check_sparse(found, "The result of the kernel function")))
+    )
     if tuple(found.shape) != (rows, others):
         raise InputError(
             f"The kernel function returned shape {tuple(found.shape)} for {rows} and {others} rows: it has to return "

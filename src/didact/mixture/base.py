@@ -237,11 +237,10 @@ def require_numbers(y: Any, count: int) -> None:
         raise InputError(f"y is None, and with use_labels=True {COMPONENT_NUMBERS.format(count - 1)}.")
     values = np.asarray(to_numpy(y))
     if values.dtype.kind in "OUS":
-        words = ((row, value) for row, value in enumerate(values.ravel()) if isinstance(value, (str, bytes)))
-        for row, value in words:
-            raise InputError(
-                f"{COMPONENT_NUMBERS.format(count - 1)}; it holds {str(value)!r} in row {row}: number the components first."
-            )
+        for row, value in enumerate(values.ravel()):
+            if isinstance(value, (str, bytes)):
+                known = COMPONENT_NUMBERS.format(count - 1)
+                raise InputError(f"{known}; it holds {str(value)!r} in row {row}: number the components first.")
 
 
 def _without_codes(block: Block) -> Block:

@@ -14,13 +14,14 @@ evaluation measures, doi:10.1007/3-540-48751-4_17.
 """
 
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.entrance import entrance
-from didact.core.errors import InputError
-from didact.core.parameters import none, whole
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import whole
 from didact.core.typing import Array
 from didact.engines.trees.outline import Condition, Place, joined
 from didact.engines.trees.variants.c45_prune import expected_errors
@@ -74,7 +75,7 @@ class _Rows(NamedTuple):
     w: Array
 
 
-@entrance(max_rules=[whole(1), none], decimals=whole(0))
+@entrance(decimals=whole(0))
 def export_rules(
     model: Any,
     X: Any = None,
@@ -137,6 +138,8 @@ def export_rules(
     IF (weight = heavy) THEN y = M   [support 0.500, confidence 1.000]
     IF (weight = light) THEN y = F   [support 0.500, confidence 1.000]
     """
+    if max_rules is not None and (not isinstance(max_rules, Integral) or isinstance(max_rules, bool) or max_rules < 1):
+        raise ParameterError(f"max_rules must be a whole number from 1 on, or None; got {max_rules!r}.")
     outlines, words = read(model, feature_names, class_names, decimals)
     if any(len(places[0].value) > 1 for places in outlines):
         raise InputError("Rules are made from trees with one output.")
