@@ -26,7 +26,7 @@ from didact.core.jit import REASSOCIATE, dispatch, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.kernels.distance_loops import NEAR, halved_differences
+from didact.kernels.distance_loops import NEAR
 from didact.parts.exp_loops import exp1, exp_single1
 from didact.parts.noun import Noun, Plain
 
@@ -119,15 +119,31 @@ def few_numbers(
         to[j] = exponential1(exponentials, to[j])
 
 
-@jit_unmanaged
+@jit_unmanaged(fastmath=REASSOCIATE, inline="always")  # of one caller
 def far_values(left: Array, i: int, right: Array, begin: int, end: int, exponentials: Any, to: Array) -> None:
     """Values of a row with the columns from begin to end, from differences."""
-    halved_differences(left, i, right, begin, end, to)
-    for j in range(end - begin):
+    n = end - begin
+    a2, a3 = left[i, 2], left[i, 3]
+    r2, r3 = right[2, begin:end], right[3, begin:end]
+    for j in range(n):
+        to[j] = (a2 - r2[j]) * (a2 - r2[j]) + (a3 - r3[j]) * (a3 - r3[j])
+    for c in range(4, left.shape[1], 4):
+        b0, b1, b2, b3 = left[i, c], left[i, c + 1], left[i, c + 2], left[i, c + 3]
+        s0, s1, s2, s3 = (
+            right[c, begin:end],
+            right[c + 1, begin:end],
+            right[c + 2, begin:end],
+            right[c + 3, begin:end],
+        )
+        for j in range(n):
+            d0, d1, d2, d3 = b0 - s0[j], b1 - s1[j], b2 - s2[j], b3 - s3[j]
+            to[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)
+    for j in range(n):
+        to[j] *= -0.5
         to[j] = exponential1(exponentials, to[j])
 
 
-@jit_unmanaged
+@jit_unmanaged(fastmath=REASSOCIATE)
 def two_values(
     left: Array, places: Array, i: int, k: int, right: Array, begin: int, end: int, exponentials: Any, spare: Array
 ) -> None:  # fmt: skip
@@ -136,9 +152,8 @@ def two_values(
         if left[i, 0] >= FAR and left[k, 0] >= FAR:
             two_rows(left, i, k, right, begin, end, exponentials, spare)
         else:
-            far_values(left, i, right, begin, end, exponentials, spare[0])
-            if k != i:
-                far_values(left, k, right, begin, end, exponentials, spare[1])
+            for r in range(2 if k != i else 1):
+                far_values(left, k if r else i, right, begin, end, exponentials, spare[r])
     else:
         few_numbers(left, places, i, right, begin, end, exponentials, spare[0])
         if k != i:
