@@ -33,7 +33,7 @@ WITHIN = {  # by program, and by what the name of a number says
     "outliers": {"svm$": 0.25, "svm auc": 0.01, "sgd": 0.2},  # rows on the border itself
     "own_estimator": {"votes": SEED},
     "partial_dependence": {"svc": 0.01},
-    "persistence": {"Forest|threads": SEED},
+    "persistence": {"Forest": SEED, "threads": 0.08},
     "sparse_text": {"SGD|Perceptron|lsa": SEED},
     "stacking_voting": {"stack|bags": SEED},
     "target_encoding": {"forest|boosting": SEED},

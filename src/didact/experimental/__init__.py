@@ -2,4 +2,4 @@
 
 from didact.core.handed_on import hand_on
 
-__getattr__, __dir__ = hand_on(__name__)
+__getattr__, __dir__ = hand_on(__name__, "enable_hist_gradient_boosting")  # which nothing needs to enable any more

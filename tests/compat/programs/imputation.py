@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
 
 X, y = load_diabetes(return_X_y=True)
-X, y = X[:300], y[:300]
+X, y = X[:200], y[:200]
 holes = np.random.RandomState(0).rand(*X.shape) < 0.15
 missing = np.where(holes, np.nan, X)
 for name, imputer in [

@@ -23,7 +23,7 @@ scale = make_column_transformer((RobustScaler(), slice(0, 5)), remainder=Standar
 for model in [
     make_pipeline(scale, Ridge(alpha=2.0)),
     TransformedTargetRegressor(HuberRegressor(alpha=1e-3, max_iter=1000), func=np.log, inverse_func=np.exp),
-    RandomForestRegressor(30, min_samples_leaf=5, random_state=0),
+    RandomForestRegressor(20, min_samples_leaf=5, random_state=0),
     HistGradientBoostingRegressor(max_iter=20, random_state=0),
     StackingRegressor([("knn", KNeighborsRegressor(15)), ("svr", SVR(C=100.0))], cv=3),
     GridSearchCV(make_pipeline(StandardScaler(), SVR(kernel="poly", degree=1)), {"svr__C": [1.0, 100.0]}, cv=3),
@@ -45,5 +45,5 @@ scores = joblib.Parallel(n_jobs=2)(
 )
 print("parallel", *np.mean(scores, axis=1))
 with joblib.parallel_backend("threading", n_jobs=2):
-    forest = GridSearchCV(RandomForestRegressor(20, random_state=0), {"max_depth": [2, 5]}, cv=3).fit(X, y)
+    forest = GridSearchCV(RandomForestRegressor(10, random_state=0), {"max_depth": [2, 5]}, cv=3).fit(X, y)
 print("threads", forest.best_score_)

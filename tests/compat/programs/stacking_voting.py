@@ -31,7 +31,7 @@ stack = StackingClassifier(
     [*models, ("forest", RandomForestClassifier(30, random_state=0))], final_estimator=LogisticRegression(), cv=3
 )
 print("stack", cross_val_score(stack, X, y, cv=3).mean(), stack.fit(X, y).transform(X[:5]).shape[1])
-bags = BaggingClassifier(make_pipeline(StandardScaler(), SVC()), n_estimators=8, random_state=0)
+bags = BaggingClassifier(make_pipeline(StandardScaler(), SVC()), n_estimators=5, random_state=0)
 print("bags", cross_val_score(bags, X, y, cv=3).mean())
 X, y = load_diabetes(return_X_y=True)
 parts = [("ridge", RidgeCV()), ("svr", LinearSVR(C=100.0, tol=1e-6, max_iter=200_000, random_state=0))]
