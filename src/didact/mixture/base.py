@@ -240,7 +240,8 @@ def require_numbers(y: Any, count: int) -> None:
         words = ((row, value) for row, value in enumerate(values.ravel()) if isinstance(value, (str, bytes)))
         for row, value in words:
             raise InputError(
-                f"{COMPONENT_NUMBERS.format(count - 1)}; it holds {str(value)!r} in row {row}: number the components first."
+                f"{COMPONENT_NUMBERS.format(count - 1)}; it holds {str(value)!r} in row {row}: number the "
+                "components first."
             )
 
 
