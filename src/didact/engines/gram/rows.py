@@ -2,13 +2,8 @@
 
 A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, x) and z' = (1, −|z|²/2, z) in widths,
 about a centre, log k(x, z) = x'·z'; where both lie far from it, differences. Up to a hundred columns that is a compiled
-<<<<<<< ours
 loop (`gaussian_loops`), beyond a product of BLAS. Other kernels go through `Kernel.gram`. Tensors are computed on their
 device, and only what the solver reads (the block of a working set, products with a vector) comes to the host.
-=======
-loop (`gaussian_loops`), beyond a product of BLAS. Other kernels go through `Kernel.gram`. Tensors are computed on
-their device, and only what the solver reads (the block of a working set, products with a vector) comes to the host.
->>>>>>> theirs
 """
 
 import time
