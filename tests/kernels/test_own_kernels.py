@@ -111,7 +111,7 @@ def test_parameters_without_derivatives_are_refused():
         GaussianProcessRegressor(Half(), alpha=0.1).fit(X, Y)
 
 
-@pytest.mark.parametrize("own", [OWN[0], 2.0 * OWN[1] + White(0.1)], ids=str)
+@pytest.mark.parametrize("own", [OWN[0], 2.0 * OWN[1] + White(0.1)], ids=["alone", "in a sum"])
 def test_files_refuse_it_by_name(own, tmp_path):
     with pytest.raises(InputError, match=r"cannot be saved: it holds .*(Plain|Named), which may not be in a file"):
         save(KernelRidge(kernel=own).fit(X, Y), tmp_path / "model.didact")

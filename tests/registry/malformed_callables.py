@@ -143,7 +143,7 @@ def offered() -> dict[str, Any]:
             for part in filter(inspect.ismodule, [*parts]):
                 parts += [f for f in vars(part).values() if inspect.isfunction(f) and f.__module__ == part.__name__]
             for part in (p for p in parts if callable(p) and getattr(p, "__name__", "_")[0] != "_"):
-                if part.__module__.startswith("didact."):
+                if (getattr(part, "__module__", None) or "").startswith("didact."):
                     found[f"{part.__module__}.{part.__qualname__}".removeprefix("didact.")] = part
     return found
 

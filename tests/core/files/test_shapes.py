@@ -129,7 +129,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("model", "changes"), BROKEN, ids=[f"{type(m).__name__} {set(c)}" for m, c in BROKEN])
+@pytest.mark.parametrize(("model", "changes"), BROKEN, ids=[f"{type(m).__name__} {sorted(c)}" for m, c in BROKEN])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_partial_fit_goes_on_from_what_fits_its_rows(model, changes):
     model = narrow(model.fit(X, y), **changes)
