@@ -89,15 +89,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         guard(cls)
         home = next((base for base in cls.__mro__ if "score" in vars(base)), cls)
         if home.__module__.startswith("sklearn."):  # the method of a mixin
-            cls.score = beside_rows(vars(home)["score"])
+            score = vars(home)["score"]
+            plain = score in (ClassifierMixin.score, RegressorMixin.score)
+            cls.score = beside_rows(_of_tensors(score) if plain else score)
         for name in ("fit", "partial_fit", "fit_transform"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
             if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
                 method.fn = checked(_finite(method.fn))
             elif method is not None:
                 setattr(cls, name, checked(_finite(method)))
-        if getattr(cls, "score", None) in (ClassifierMixin.score, RegressorMixin.score):
-            cls.score = _of_tensors(cls.score)
         bound_threads(cls)
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
