@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER|all [--only NAME] [--quick]``; setup, report, accelerate, scaling, alone, compile."""
+"""``python -m benchmarks CHAPTER|all [--only NAME] [--quick]``; setup, report, accelerate, scaling, compile."""
 
 import argparse
 import datetime
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import accelerate, alone, harness, processes, real_data, report, scaling
+from benchmarks import accelerate, harness, processes, real_data, report, scaling
 from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
@@ -102,10 +102,6 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["scaling"]:  # another machine, and options of its own
         scaling.main(sys.argv[2:])
-        report.write()
-        return
-    if sys.argv[1:2] == ["alone"]:  # one thread
-        alone.main(sys.argv[2:])
         report.write()
         return
     if sys.argv[1:2] == ["compile"]:

@@ -151,6 +151,7 @@ def markdown(found: "Seconds", threads: list[int], about: str) -> str:
 
     rows = []
     first, last = str(threads[0]), str(threads[-1])
+    others = [(library, t) for library in (PEER, LIGHT) for t in (first, last) if found.get(library, {}).get(t)]
     for name in [name for name in (BARE, *ROWS) if name in found[US][first]]:
         ours = {t: found[US].get(str(t), {}).get(name) for t in threads}
         aim = ROWS[name].aim if name in ROWS else None
@@ -159,15 +160,14 @@ def markdown(found: "Seconds", threads: list[int], about: str) -> str:
         share = f"{gain * bare[1] / bare[0]:.0%}" if name in ROWS and ROWS[name].passes and all(bare) else "–"
         shown = [three(seconds) if seconds else "–" for seconds in ours.values()]
         peers = []
-        for library in (PEER, LIGHT):
-            for t in (first, last):
-                seconds, mine = found.get(library, {}).get(t, {}).get(name), ours[int(t)]
-                peers.append(three(seconds / mine) if seconds and mine else "–")
+        for library, t in others:
+            seconds, mine = found[library][t].get(name), ours[int(t)]
+            peers.append(three(seconds / mine) if seconds and mine else "–")
         gained = (three(gain) if gain == gain else "–") + (f" [{aim:g}]" if aim else "")
         rows.append([name, *shown, gained, share, *peers])
     header = ["seconds on threads:", *map(str, threads), f"gain from {first} to {last}", "of the bare sum's"]
-    header += [text for peer in (PEER, LIGHT) for text in (f"{peer} ÷ didact on {first}", f"on {last}")]
-    return f"\n## scaling\n\n{about}\n\n" + lines(header, rows)
+    header += [f"{library} ÷ didact on {t}" for library, t in others]
+    return f"\n## scaling\n\n{about} –: not measured.\n\n" + lines(header, rows)
 
 
 Seconds = dict[str, dict[str, dict[str, float]]]

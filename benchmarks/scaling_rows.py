@@ -106,7 +106,6 @@ class Row:
     jobs: bool = False  # scikit-learn's class has n_jobs
     peer: bool = True  # scikit-learn has the same
     light: bool = False  # and LightGBM
-    blas: bool = False  # leaves matrices to BLAS's threads
     passes: bool = False  # does little but read its rows, once or several times: memory limits it as it does a sum
 
 
@@ -271,9 +270,7 @@ ROWS = {
     "OneClassSVM": Row(numbers, (20_000, 10), "svm.OneClassSVM", 8),
     "LinearSVC": Row(classes, LARGE, "svm.LinearSVC", 8, passes=True),
     "LinearSVC, sparse, 10 classes": Row(words, (20_000, 50_000, 10), "svm.LinearSVC", 8),
-    "GaussianProcessRegressor": Row(
-        numbers, (4_000, 5), "gaussian_process.GaussianProcessRegressor", 4, options=NOISY, blas=True
-    ),
+    "GaussianProcessRegressor": Row(numbers, (4_000, 5), "gaussian_process.GaussianProcessRegressor", 4, options=NOISY),
     "GaussianProcessRegressor, inducing points": Row(
         numbers,
         (200_000, 8),
@@ -307,7 +304,7 @@ ROWS = {
         options={"kernel": "rbf", "approximation": "random_features", "random_state": 0},
         peer=False,
     ),
-    "KernelLogisticRegression": Row(classes, (5_000, 20, 3), "svm.KernelLogisticRegression", 6, peer=False, blas=True),
+    "KernelLogisticRegression": Row(classes, (5_000, 20, 3), "svm.KernelLogisticRegression", 6, peer=False),
     "KernelPerceptron": Row(
         classes, (5_000, 20), "svm.KernelPerceptron", 2, options={"max_iter": 5, "random_state": 0}, peer=False
     ),

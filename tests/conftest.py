@@ -10,6 +10,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import random
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -78,6 +79,14 @@ def no_global_rng():
     assert before["state"]["pos"] == after["state"]["pos"], "NumPy's global generator was used"
     np.testing.assert_array_equal(before["state"]["key"], after["state"]["key"])
     assert before_python == random.getstate(), "Python's global generator was used"
+
+
+@pytest.fixture
+def heeds_ctrl_c():
+    """SIGINT interrupts this process and those that it starts: a shell lets jobs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

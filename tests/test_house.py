@@ -245,6 +245,7 @@ PRIVATES = {
             "_sparse",
             "_missing",
             "_infinite",
+            "_new_codes",
             "_finds_infinity",
             "_tensors",
             "_largest_target",
@@ -259,6 +260,7 @@ PRIVATES = {
         | {"_compiler", "_customize_flags", "_values"},  # options that are compared at every call
         "Numba has no other way to lower a function and not make machine code of it",
     ),
+    "accelerate/imports.py": ({"_getframe"}, "whose code asks for a name shows nowhere else"),
     "core/jit/llvm/intrinsics.py": ({"_getvalue"}, "Numba's documented way to give an array back"),
     "core/jit/contexts.py": ({"_registries"}, "whether Numba has new declarations shows nowhere else"),
     "ensemble/prune.py": (

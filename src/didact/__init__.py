@@ -41,6 +41,27 @@ _SUBMODULES = frozenset(
         "study",
         "cli",
         "accelerate",
+        # scikit-learn's, so far: `didact.core.handed_on`
+        "base",
+        "calibration",
+        "callback",
+        "compose",
+        "covariance",
+        "dummy",
+        "exceptions",
+        "experimental",
+        "feature_selection",
+        "frozen",
+        "inspection",
+        "isotonic",
+        "metrics",
+        "model_selection",
+        "multioutput",
+        "neural_network",
+        "pipeline",
+        "random_projection",
+        "semi_supervised",
+        "utils",
     }
 )
 _NAMES = {
@@ -54,6 +75,7 @@ _NAMES = {
     "EarlyStopping": "didact.core.progress",
     "ProgressLog": "didact.core.progress",
 }
+_THEIRS = ("clone", "config_context", "get_config", "set_config")  # scikit-learn's
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 
 
@@ -62,8 +84,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"didact.{name}")
     if name in _NAMES:
         return getattr(importlib.import_module(_NAMES[name]), name)
+    if name in _THEIRS:
+        return getattr(importlib.import_module("sklearn"), name)
     raise AttributeError(f"module 'didact' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_THEIRS})

@@ -144,7 +144,7 @@ def test_ctrl_c_ends_with_one_line_and_no_file(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_real_signal_ends_a_real_process(tmp_path):
+def test_a_real_signal_ends_a_real_process(tmp_path, heeds_ctrl_c):
     random = np.random.default_rng(0)
     wide = pl.DataFrame({f"x{i}": random.normal(size=4000) for i in range(60)})
     wide.with_columns(y=pl.Series(random.integers(0, 4, 4000))).write_csv(tmp_path / "wide.csv")
@@ -152,7 +152,10 @@ def test_a_real_signal_ends_a_real_process(tmp_path):
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline(), process.stdout.readline()]  # at the second one, everything is imported
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert "reading" in lines[1], errors
     assert process.returncode == 130, errors
     assert errors == "Interrupted; no file was left half-written.\n"

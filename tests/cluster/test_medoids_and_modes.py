@@ -32,6 +32,20 @@ def test_no_swap_lowers_the_loss(metric, init):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("init", ["k-medoids++", "build"])
+def test_a_loss_below_the_rounding_of_all_distances_comes_to_its_minimum(seed, init):
+    rng, gap = np.random.default_rng(seed), 2.0**40
+    X = np.repeat([[0.0], [gap], [-gap]], 40, axis=0) + 1e-4 * rng.normal(size=(120, 2))
+    model = KMedoids(3, init=init, random_state=0).fit(X)
+    D = pairwise_distances(X.astype(np.longdouble), metric=lambda a, b: np.sqrt(((a - b) ** 2).sum()))
+    assert model.n_iter_ < 10
+    for place, row in itertools.product(range(3), range(120)):
+        swapped = model.medoid_indices_.copy()
+        swapped[place] = row
+        assert loss(D, np.ones(120), swapped) >= model.inertia_ * (1 - 1e-9)
+
+
 def test_the_best_of_all_choices_is_found():
     X = make_blobs(25, 2, centers=3, random_state=0)[0]
     D, w = pairwise_distances(X), np.ones(25)
@@ -109,6 +123,19 @@ def test_modes_of_text():
         again = KModes(2, random_state=0).fit(X)
         np.testing.assert_array_equal(again.predict(X), model.labels_)
         assert [list(values) for values in again.categories_.values] == [["blue", "red"], ["l", "m", "s"]]
+
+
+def test_a_category_that_no_row_had_differs_from_all_modes():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "size": ["s", "s", "l", "l"]})
+    new = pd.DataFrame({"colour": ["green", "green", "red"], "size": ["s", "huge", "l"]})
+    for kind in (str, "category"):
+        model = KModes(2, random_state=0).fit(frame.astype(kind))
+        apart = model.transform(new.astype(kind))
+        assert model.predict(new.astype(kind))[0] == model.labels_[0]
+        assert np.sort(apart, axis=1).tolist() == [[1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]
+        with pytest.raises(InputError, match="missing or infinite value"):
+            model.predict(new.assign(colour=None))
 
 
 def test_more_clusters_than_distinct_rows():

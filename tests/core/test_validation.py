@@ -311,9 +311,9 @@ def test_labels_of_a_block_are_one_column():
 
 def test_tensors_of_a_batch_are_read_where_numpy_cannot():
     torch = pytest.importorskip("torch")
-    from far_tensor import FarTensor
+    from far_tensor import FAR
 
-    X, y, w = (torch.as_tensor(a).as_subclass(FarTensor) for a in (np.ones((3, 2)), np.arange(3.0), np.ones(3)))
+    X, y, w = (torch.as_tensor(a, device=FAR) for a in (np.ones((3, 2)), np.arange(3.0), np.ones(3)))
     columns = BlockCheck(n_features=2, names=None, target="numeric", width=3, sparse=True)(X, y, w)[:3]
     assert [type(c) for c in columns] == [np.ndarray] * 3
     assert next(iter(blocks_of(X))).shape == (3, 2)

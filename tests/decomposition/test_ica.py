@@ -1,7 +1,5 @@
 """Independent sources: scikit-learn's fixed points, known sources, more columns than sources, refusals."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.decomposition import FastICA as Theirs
@@ -30,7 +28,8 @@ def test_sources_are_those_of_scikit_learn(algorithm, fun, whiten):
     options = {"algorithm": algorithm, "fun": fun, "whiten": whiten, "tol": 1e-12, "max_iter": 1000}
     W = np.random.default_rng(1).normal(size=(3, 3))
     ours, theirs = FastICA(w_init=W, **options).fit_transform(X), Theirs(w_init=W, **options).fit_transform(X)
-    assert separated(theirs, ours) > 1 - 1e-8
+    in_order = np.abs(np.diag(np.corrcoef(theirs.T, ours.T)[:3, 3:]))
+    assert in_order.min() > 1 - 1e-8, "the same sources in the same order, from the same start"
     np.testing.assert_allclose(np.sort(ours.std(axis=0)), np.sort(theirs.std(axis=0)), rtol=1e-6)
 
 
@@ -66,10 +65,8 @@ def test_more_microphones_than_speakers(model):
 @pytest.mark.parametrize("solver", ["quasi-newton", "natural-gradient", "stochastic"])
 def test_all_ways_to_the_likelihood_separate_the_sources(solver):
     S, X = mixed()
-    options = {"max_iter": 30, "tol": 1e-3} if solver == "stochastic" else {"max_iter": 3000}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the stochastic rule does not come to rest
-        model = MaximumLikelihoodICA(solver=solver, random_state=0, **options).fit(X)
+    options = {} if solver == "stochastic" else {"max_iter": 3000}
+    model = MaximumLikelihoodICA(solver=solver, random_state=0, **options).fit(X)  # each meets its default tolerance
     assert separated(S, model.transform(X)) > 0.99
 
 

@@ -130,6 +130,9 @@ def test_what_cannot_be_factored():
         NMF(2).fit(X * 1e160)
     with pytest.raises(InputError, match="vanish"):
         NMF(2).fit(X * 1e-160)
+    for how in ({}, {"solver": "mu"}, {"solver": "mu", "beta_loss": 3.0}):  # zeros of a start become the mean of X
+        with pytest.raises(InputError, match="overflow"):
+            NMF(2, **how).fit(np.maximum(X - np.median(X), 0.0) * 2.0**400)
     with pytest.raises(TypeError):
         NMF(2).fit(X, V=W)
 

@@ -30,7 +30,7 @@ def test_a_linear_kernel_gives_linear_discriminants():
 @pytest.mark.parametrize("centre", ["rows", "classes"])
 def test_directions_solve_the_eigenproblem_of_both_scatters(between, centre):
     X, y = classes()
-    found = fisher(X, y, np.ones(len(y)), 0.0, between, centre)
+    found = fisher(X, y, np.ones(len(y)), 0.0, between, centre, 0.0)
     means = np.stack([X[y == k].mean(axis=0) for k in range(3)])
     within = sum((X[y == k] - means[k]).T @ (X[y == k] - means[k]) for k in range(3)) / len(y)
     count = np.bincount(y) / len(y) if between == "rows" else np.full(3, 1 / 3)
@@ -50,7 +50,7 @@ def test_of_two_classes_every_definition_gives_the_course_formula():
     expected = np.linalg.solve(within, X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
     for between in ("rows", "classes"):
         for centre in ("rows", "classes"):
-            w = fisher(X, y, np.ones(len(y)), 0.0, between, centre).directions[:, 0]
+            w = fisher(X, y, np.ones(len(y)), 0.0, between, centre, 0.0).directions[:, 0]
             assert abs(w @ expected) / np.linalg.norm(w) / np.linalg.norm(expected) > 1 - 1e-12
 
 
@@ -72,6 +72,18 @@ def test_rings_need_a_curved_projection():
     assert LinearDiscriminantAnalysis().fit(X[:200], y[:200]).score(X[200:], y[200:]) < 0.6
     given = KernelDiscriminantAnalysis(kernel="precomputed").fit(RBF(0.7)(X[:200]), y[:200])
     np.testing.assert_allclose(given.transform(RBF(0.7)(X[200:], X[:200])), model.transform(X[200:]), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"shrinkage": 0.0}, {"kernel": "linear"}, {"kernel": "poly", "shrinkage": 1.0}]
+)
+@pytest.mark.parametrize(("scale", "place"), [(1.0, 0.0), (1e-6, 0.0), (1e6, 0.0), (1.0, 1e3), (1.0, 1e6)])
+def test_rounding_is_no_variance_within_classes(options, scale, place):
+    """Rows of a class are equal: what is left of their differences in features is rounding, whatever its size."""
+    X, y = np.repeat(scale * np.random.default_rng(0).normal(size=(3, 2)) + place, 5, axis=0), np.repeat([0, 1, 2], 5)
+    for weight in (None, np.arange(1.0, 16.0)):
+        with pytest.raises(InputError, match=r"no variance within|differences are lost to rounding"):
+            KernelDiscriminantAnalysis(**options).fit(X, y, weight)
 
 
 def test_bad_input_gets_a_sentence():

@@ -102,6 +102,17 @@ def test_counts_that_are_all_zero_are_refused(loss):
         HistGradientBoostingRegressor(loss=loss).fit(X, np.maximum(Y, 0), sample_weight=Y <= 0)
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_tiny_targets_are_fitted_as_others_or_refused(loss):
+    model = HistGradientBoostingRegressor(loss=loss, max_iter=5, early_stopping=False)
+    expected = model.fit(X, Y).predict(X)
+    for exponent in (-400, -200, 200, 400):
+        np.testing.assert_array_equal(model.fit(X, Y * 2.0**exponent).predict(X), expected * 2.0**exponent)
+    for exponent in (-1000, -540, -500):
+        with pytest.raises(InputError, match=r"Input y has no values above .* vanish: multiply"):
+            model.fit(X, Y * 2.0**exponent)
+
+
 def test_limits_count_rows_and_sums_of_curvature_count_relative_weight():
     few, y = np.arange(30.0)[:, None], np.arange(30) >= 15
     y = y.astype(float)

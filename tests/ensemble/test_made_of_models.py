@@ -16,6 +16,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from didact import Batches
+from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble import (
     AdaBoostClassifier,
@@ -167,17 +168,17 @@ def test_a_fit_without_scores_out_of_bag_forgets_those_of_the_last_one(kind, mor
 
 def test_staged_answers_for_tensors():
     torch = pytest.importorskip("torch")
-    from far_tensor import FarTensor
+    from far_tensor import FAR
 
     A, b = load_diabetes(return_X_y=True)
-    far = torch.as_tensor(A).as_subclass(FarTensor)
-    target = torch.as_tensor(b).as_subclass(FarTensor)
+    far = torch.as_tensor(A, device=FAR)
+    target = torch.as_tensor(b, device=FAR)
     for model, y in ((AdaBoostRegressor(random_state=0), b), (AdaBoostClassifier(), b > 150)):
         model.set_params(n_estimators=3).fit(A, y)
         for name in ("staged_predict", "staged_decision_function", "staged_predict_proba"):
             for found, expected in zip(*(getattr(model, name, lambda _: [])(rows) for rows in (far, A)), strict=True):
                 assert isinstance(found, torch.Tensor) or found.dtype.kind != "f"
-                np.testing.assert_array_equal(np.asarray(found), expected)
+                np.testing.assert_array_equal(to_numpy(found), expected)
         far_y = target if y is b else (target > 150)
         assert list(model.staged_score(far, far_y)) == list(model.staged_score(A, y))
 

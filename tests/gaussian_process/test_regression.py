@@ -1,5 +1,6 @@
 """Gaussian process regression: conditional distributions, gradients, scikit-learn, means, inducing points, limits."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.linear_model import LinearRegression
 
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import MemoryRows
+from didact.core.rows import MemoryRows, memory
+from didact.core.threads import thread_count
 from didact.engines.gram.inducing import bound
 from didact.engines.gram.process import evidence
-from didact.gaussian_process import GaussianProcessRegressor
+from didact.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from didact.gaussian_process import kernels as sk
 from didact.gaussian_process.searched import searched
 from didact.kernels import RBF, Constant, Laplacian, Linear, Matern, Periodic, RationalQuadratic, StringSpectrum, White
@@ -209,6 +211,69 @@ def test_intervals_hold_what_they_promise():
     assert (inner[:, 1] - inner[:, 0] < high - low).all()
 
 
+def test_intervals_with_a_variance_for_each_fitted_row_ask_for_that_of_new_rows():
+    """The variances of new rows are added where they are given; without them there is no interval of y."""
+    kernel, alpha = KERNEL, np.linspace(0.1, 0.9, 60)
+    model = GaussianProcessRegressor(kernel, alpha=alpha, optimizer=None, normalize_y=True).fit(X, Y)
+    with pytest.raises(ParameterError, match="the noise of these rows is not known: give noise=variances"):
+        model.predict_interval(NEW)
+    std, new = model.predict(NEW, return_std=True)[1], np.linspace(0.2, 0.4, 9)
+    width = np.diff(model.predict_interval(NEW, level=0.6826894921370859, noise=new), axis=1)[:, 0] / 2
+    np.testing.assert_allclose(width**2, std**2 + new * Y.var(), rtol=1e-9)
+    one = GaussianProcessRegressor(kernel, alpha=0.3, optimizer=None).fit(X, Y)
+    np.testing.assert_array_equal(one.predict_interval(NEW), one.predict_interval(NEW, noise=0.3))
+    inner = one.predict_interval(NEW, noise=False)
+    assert (np.diff(inner) < np.diff(one.predict_interval(NEW, noise=0.0))).all()  # which has the kernel's own noise
+    for bad, sentence in ((new[:4], "noise has 4 variances for 9 rows"), (-1.0, "finite and not negative")):
+        with pytest.raises(ParameterError, match=sentence):
+            model.predict_interval(NEW, noise=bad)
+
+
+def test_predictions_in_pieces_are_those_of_all_rows_and_need_little_memory(monkeypatch):
+    """Of 20,000 new rows and 400 fitted ones all values of the kernel are 64 MB, and of each piece 8."""
+    rng = np.random.default_rng(5)
+    rows, new = rng.normal(size=(400, 3)), rng.normal(size=(20_000, 3))
+    model = GaussianProcessRegressor(KERNEL, alpha=0.1, mean="linear", optimizer=None).fit(rows, rows[:, 0])
+    classes = GaussianProcessClassifier(KERNEL, optimizer=None).fit(rows, rows[:, 0] > 0)
+    asked = (
+        model.predict,
+        lambda A: model.predict(A, return_std=True)[1],
+        model.predict_interval,
+        classes.predict_proba,
+    )
+    for predict in asked:
+        predict(new[:2000])
+        tracemalloc.start()
+        found = predict(new)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < (1 + thread_count()) * 40e6
+        np.testing.assert_allclose(found[-50:], predict(new[-50:]), rtol=1e-9, atol=1e-9)
+
+
+def test_the_evidence_is_a_number_of_numpy():
+    found = GaussianProcessRegressor(KERNEL, optimizer=None).fit(X, Y), GaussianProcessClassifier().fit(X, Y > 0)
+    assert all(isinstance(model.log_marginal_likelihood_value_, np.float64) for model in found)
+    assert isinstance(found[1].base_estimator_.log_marginal_likelihood_value_, np.float64)
+
+
+def test_matrices_that_exceed_the_memory_are_refused_in_a_sentence(monkeypatch):
+    model = GaussianProcessRegressor(KERNEL, optimizer=None).fit(X, Y)
+    monkeypatch.setattr(memory, "memory_limit", lambda: 8 * 59**2)
+    asked = [
+        lambda: GaussianProcessRegressor(KERNEL).fit(X, Y),
+        lambda: GaussianProcessClassifier(KERNEL).fit(X, Y > 0),
+        lambda: model.predict(X, return_cov=True),
+        lambda: model.sample_y(X),
+        lambda: GaussianProcessRegressor(KERNEL).sample_y(X),
+    ]
+    for ask in asked:
+        with pytest.raises(InputError, match="matrices of 60 × 60 numbers are needed"):
+            ask()
+    model.predict(X, return_std=True)
+    GaussianProcessRegressor(KERNEL, inducing=10, optimizer=None, random_state=0).fit(X, Y)
+
+
 # Inducing points
 
 
@@ -267,8 +332,9 @@ def test_a_few_points_learn_a_smooth_function_of_many_rows():
 
 def test_a_process_that_is_switched_off_is_said():
     """Five points near each other carry no function of three columns from widths of 1: all becomes noise."""
-    rows = np.random.default_rng(0).normal(size=(60, 3))
-    y = 2 * rows[:, 0] + np.sin(rows[:, 1])
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    y = 2 * rows[:, 0] + np.sin(rows[:, 1]) + 0.3 * rng.normal(size=60)
     with pytest.warns(ConvergenceWarning, match="nearly all is noise"):
         GaussianProcessRegressor(1.0 * RBF() + White(0.1), inducing=rows[:5] * 1e-3).fit(rows, y)
     with warnings.catch_warnings():

@@ -257,3 +257,23 @@ def test_a_matrix_that_is_no_gram_matrix():
     assert not is_positive_semidefinite([[1.0, 2.0], [2.0, 1.0]])
     assert not is_positive_semidefinite([[1.0, 0.5], [0.0, 1.0]])
     assert is_positive_semidefinite(RBF(), X)
+
+
+def test_kernels_that_are_beyond_python_or_its_numbers_are_refused():
+    with pytest.raises(ParameterError, match="nested 150 deep"):
+        sum((RBF() for _ in range(200)), 0.5 * Linear())
+    with pytest.raises(ParameterError, match="at most 60"):
+        Matern(1.0, 200.0)
+    K = Matern(1.0, 60.0)(X)
+    assert np.abs(K - RBF(1.0)(X)).max() < 1 / 60  # Matérn's kernel tends to the Gaussian one as 1/nu
+
+
+def test_subsequences_need_memory_for_one_text():
+    """Tables of all pairs of characters would take 290 MB each; a high-water mark only rises."""
+    import resource
+
+    k, text = StringSubsequence(2, 0.5), ["ab" * 3000]
+    k(["ab"])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    k(text, text)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes

@@ -69,6 +69,31 @@ def test_the_largest_numbers_that_there_are(model):
     np.testing.assert_allclose(model.fit(1e308 * signs, y).predict(1e308 * signs), expected, rtol=1e-6)
 
 
+FAR = [LogisticRegression(solver=solver, tol=1e-8) for solver in ("newton-cholesky", "newton-cg", "lbfgs")]
+FAR += [LogisticRegression(loss="squared", tol=1e-8), LogisticRegression(C=0.1, l1_ratio=0.5, tol=1e-8)]
+FAR += [PoissonRegressor(alpha=0.1, tol=1e-8), GammaRegressor(alpha=0.1, tol=1e-8), HuberRegressor(tol=1e-8)]
+
+
+@pytest.mark.parametrize("model", FAR, ids=repr)
+@pytest.mark.parametrize("distance", [1e5, 1e6, 1e8])
+def test_rows_far_from_0_have_the_coefficients_of_rows_about_0(model, distance):
+    """A constant added to columns is taken up by the intercept: the gradient at the answer says so, and no warning."""
+    X, y = problem(p=4)
+    far = X + distance
+    X = far - distance  # what rounding has left of it: this difference is exact
+    if isinstance(model, LogisticRegression):
+        y = np.digitize(y, [1.5, 2.0]) if "lbfgs" in model.solver else (y > 1.7).astype(int)
+    expected = model.fit(X, y).coef_
+    found = model.fit(far, y)
+    np.testing.assert_allclose(found.coef_, expected, rtol=1e-5, atol=1e-6)
+    batches = Batches(lambda: ((far[s], y[s]) for s in (slice(0, 20), slice(20, None))))
+    np.testing.assert_allclose(model.fit(batches).coef_, expected, rtol=1e-5, atol=1e-6)
+    if distance == 1e6 and isinstance(model, LogisticRegression) and model.solver.startswith("newton"):
+        surplus = found.predict_proba(far)[:, 1] - y
+        assert abs(surplus.mean()) < 1e-6
+        assert np.abs(surplus @ X + found.coef_[0]).max() < 1e-6 * len(X)
+
+
 def test_penalties_and_batches_follow_the_units():
     """A penalty on the column in extreme units has no weight; the others keep theirs."""
     X, y = problem(p=4)

@@ -96,7 +96,7 @@ def test_restarts_and_the_trace():
 
 
 def test_an_m_step_that_is_none_is_found_out():
-    with pytest.warns(ConvergenceWarning, match="No step lowered the objective"):
+    with pytest.warns(ConvergenceWarning, match="lowered the log-likelihood, which no M step does"):
         model = ExpectationMaximization(Falling(), random_state=0).fit(X)
     assert (np.diff(model.log_likelihoods_) >= 0).all()
 

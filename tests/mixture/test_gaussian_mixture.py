@@ -167,6 +167,12 @@ def test_labels_of_some_rows():
     assert (model.predict(X[:60]) == codes[:60]).mean() > (blind.predict(X[:60]) == codes[:60]).mean()
     with pytest.raises(InputError, match="from 0 to 2, or -1"):
         GaussianMixture(3, use_labels=True).fit(X, np.full(200, 7))
+    with pytest.raises(InputError, match="y is None, and with use_labels=True"):
+        GaussianMixture(3, use_labels=True).fit(X)
+    words = np.array(["a", "b", "c"])[codes]
+    for labels in (words, words.astype(object), words.tolist(), np.where(codes > 0, codes.astype(object), "b")):
+        with pytest.raises(InputError, match=r"from 0 to 2, or -1 .* it holds '\w' in row \d"):
+            GaussianMixture(3, use_labels=True).fit(X, labels)
     np.testing.assert_array_equal(GaussianMixture(2, random_state=0).fit(X, np.full(200, 7)).means_.shape, (2, 3))
 
 

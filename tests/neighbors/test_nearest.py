@@ -290,7 +290,7 @@ def test_sentences():
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
-def test_a_search_can_be_interrupted(algorithm):
+def test_a_search_can_be_interrupted(algorithm, heeds_ctrl_c):
     """It would take minutes; Ctrl-C ends it within seconds of work, as pieces are short."""
     code = (
         "import numpy as np, sys; from didact.neighbors import NearestNeighbors\n"
@@ -298,19 +298,20 @@ def test_a_search_can_be_interrupted(algorithm):
         f"model = NearestNeighbors(algorithm={algorithm!r}).fit(X); model.kneighbors(X[:500])\n"
         "print('begin', flush=True); model.kneighbors()\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "begin\n"
-        time.sleep(0.5)
-        finished, begin = os.times(), psutil.Process(process.pid).cpu_times()
-        process.send_signal(signal.SIGINT)
-        error = process.communicate(timeout=60)[1]
-        assert "KeyboardInterrupt" in error
-        after = os.times()  # of the processor, whatever else the machine does
-        used = after.children_user - finished.children_user + after.children_system - finished.children_system
-        assert used - begin.user - begin.system < 5.0
-    finally:
-        process.kill()
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "begin\n"
+            time.sleep(0.5)
+            finished, begin = os.times(), psutil.Process(process.pid).cpu_times()
+            process.send_signal(signal.SIGINT)
+            error = process.communicate(timeout=60)[1]
+            assert "KeyboardInterrupt" in error
+            after = os.times()  # of the processor, whatever else the machine does
+            used = after.children_user - finished.children_user + after.children_system - finished.children_system
+            assert used - begin.user - begin.system < 5.0
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("radius", [-1.0, float("nan")])

@@ -2,14 +2,22 @@
 
 ``python tests/registry/fuzz_files.py [--number 2000] [--only NAME] [--seed 0]`` writes a table with one line for each
 instance of the registry: files refused in words, files that still open, and what must not be: raw errors of `load`,
-crashes of the process and calls that do not end. Each instance is handled in a child process of its own.
+crashes of the process and calls that do not end. Each instance is handled in a child process of its own. First come
+every array of the file in turn, in every way of `WAYS`, and every number; then as many changes are drawn as asked for.
+
+Most reads beyond an array crash nothing. With NUMBA_BOUNDSCHECK=1 in the environment, and a folder of its own in
+NUMBA_CACHE_DIR, loops are compiled with checks, and what must not be is "beyond", too.
 """
 
 import argparse
 import copy
+import functools
+import inspect
 import io
 import json
 import multiprocessing
+import os
+import re
 import resource
 import signal
 import sys
@@ -23,14 +31,16 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from asked_methods import MANY, ask, questions
 from fuzz_inputs import serve
-from registry_cases import METHODS, all_instances, label, problem
+from registry_cases import all_instances, label, problem
 from sklearn.base import clone
 
 import didact
 from didact.core.errors import InputError
 
 SECONDS, BYTES = 20, 8 << 30
+TURNS, DRAWN = 600, 10**6  # most changes in turn; seeds from which on changes are drawn
 HANGS = signal.SIGPROF, signal.SIGALRM
 NUMBERS = [
     0,
@@ -183,14 +193,102 @@ def mask_array(rng, members, schema):
 CHANGES = [mask_array, change_array, change_array, change_leaf, exchange_arrays, exchange_nodes]
 
 
+def resized(way):
+    """A change of the shape of an array, as a function of it, for arrays of one dimension or more."""
+    return lambda a: way(a) if a.ndim else None
+
+
+def filled(value, all_of_it):
+    """A change that puts a number into the last or into all places of an array of whole numbers."""
+
+    def change(a):
+        if a.dtype.kind not in "iu" or not a.size:
+            return None
+        out = a.copy()
+        with np.errstate(all="ignore"):
+            out.reshape(-1)[... if all_of_it else -1] = np.array(value).astype(a.dtype)
+        return out
+
+    return change
+
+
+WAYS = {
+    "first row": resized(lambda a: a[:1]),
+    "half": resized(lambda a: a[: len(a) // 2]),
+    "one less": resized(lambda a: a[:-1]),
+    "one more": resized(lambda a: np.concatenate([a, a[-1:]])),
+    "ten times": resized(lambda a: np.concatenate([a] * 10)),
+    "wider": lambda a: np.repeat(a, 3, axis=-1) if a.ndim > 1 else None,
+    "narrower": lambda a: a[..., :1] if a.ndim > 1 else None,
+    "turned": lambda a: np.ascontiguousarray(a.T) if a.ndim > 1 else None,
+    "flat": lambda a: a.ravel() if a.ndim > 1 else None,
+    "a column": lambda a: a[:, None] if a.ndim == 1 else None,
+    "a row": resized(lambda a: a[None]),
+    "no rows": resized(lambda a: a[:0]),
+    "number": lambda a: a.reshape(-1)[0] if a.size else None,
+    "by columns": lambda a: np.asfortranarray(a) if a.ndim > 1 else None,
+    "int8": lambda a: a.astype(np.int8) if a.dtype.kind in "fiu" else None,
+    "float32": lambda a: a.astype(np.float32) if a.dtype.kind in "fiu" else None,
+    "float64": lambda a: a.astype(np.float64) if a.dtype.kind in "iu" else None,
+    "last −1": filled(-1, False),
+    "last huge": filled(2**31 - 1, False),
+    "all −7": filled(-7, True),
+    "all huge": filled(2**40 + 12_345, True),
+}
+INSTEAD = "0", "-1", "3", "1000000", "4611686018427387904"  # of a number in the schema
+
+
+@functools.cache
+def in_turn(original):
+    """Every array with every way to change it, and every number with every other one, in random order."""
+    members = unpacked(unpacked(original)["model.skops"])
+    schema = json.loads(members["schema.json"])
+    arrays = [(name, way) for name in members if name.endswith(".npy") for way in WAYS]
+    numbers = [path for path in leaves(schema) if path and path[-1] == "content" and _is_number(schema, path)]
+    turns = arrays + [(path, text) for path in numbers for text in INSTEAD]
+    some = np.random.default_rng(0).permutation(len(turns))[:TURNS]  # of forests, whose trees are alike
+    return [turns[k] for k in some]
+
+
+def _is_number(schema, path):
+    text = parent_of(schema, path)[path[-1]]
+    try:
+        return type(json.loads(text)) in (int, float)
+    except (TypeError, ValueError):
+        return False
+
+
+def apply_one(members, schema, place, how):
+    """One of the changes of `in_turn`; whether it changes anything."""
+    if isinstance(place, tuple):
+        parent_of(schema, place)[place[-1]] = how
+        return True
+    array = np.load(io.BytesIO(members[place]))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        new = WAYS[how](array) if array.dtype.names is None or "flat" not in how else None
+    if new is None:
+        return False
+    buffer = io.BytesIO()
+    np.save(buffer, new)
+    members[place] = buffer.getvalue()
+    return True
+
+
 def forged(original, seed):
-    """The file with one to three changes."""
+    """The file with one change of `in_turn`, or from the seed DRAWN on with one to three; None if there is none."""
+    if len(in_turn(original)) <= seed < DRAWN:
+        return None
     rng = np.random.default_rng(seed)
     outer = unpacked(original)
     members = unpacked(outer["model.skops"])
     schema = json.loads(members["schema.json"])
-    for _ in range(rng.integers(1, 4)):
-        CHANGES[rng.integers(len(CHANGES))](rng, members, schema)
+    if seed < DRAWN:
+        if not apply_one(members, schema, *in_turn(original)[seed]):
+            return None
+    else:
+        for _ in range(rng.integers(1, 4)):
+            CHANGES[rng.integers(len(CHANGES))](rng, members, schema)
     members["schema.json"] = json.dumps(schema).encode()
     return packed(outer | {"model.skops": packed(members)})
 
@@ -199,17 +297,17 @@ def forged(original, seed):
 
 
 def saved(model):
-    """A fitted model as the bytes of a file, and rows to ask it about."""
+    """A fitted model as the bytes of a file, and rows and a target to ask it about."""
     X, y = problem(model, n=60, p=4)
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         fitted = clone(model).fit(X, y)
         path = Path(folder) / "model.didact"
         didact.save(fitted, path)
-        return path.read_bytes(), X
+        return path.read_bytes(), X, y
 
 
-def attempt(path, X):
+def attempt(path, X, y):
     """What becomes of one file: refused, opened, or a raw error."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -219,13 +317,13 @@ def attempt(path, X):
             return "refused"
         except Exception as error:
             return f"raw {type(error).__name__}"
-        for method in (*METHODS, "kneighbors", "apply", "staged_predict"):
+        properties = [name for name, one in inspect.getmembers(type(model)) if isinstance(one, property)]
+        for name in (*questions(model), *properties):
             try:
-                found = getattr(model, method)(X)
-                if method == "staged_predict":
-                    list(found)
-            except Exception:
-                continue
+                getattr(model, name) if name in properties else ask(model, name, X, y)
+            except Exception as error:
+                if isinstance(error, IndexError) and str(error) == "index is out of bounds":  # what Numba says
+                    return f"beyond: {name}"
     return "opened"
 
 
@@ -235,65 +333,73 @@ def limit(seconds):
     signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
 
 
-def child(index, first, number, sender):
+def child(index, seeds, sender):
     """Forge and open files one after the other; before each, its seed is told, and after it what became of it."""
     model = all_instances()[index]
-    original, X = saved(model)
+    original, X, y = saved(model)
+    many = np.resize(X, (MANY, X.shape[1])), np.resize(y, (MANY, *y.shape[1:]))
     for kind in HANGS:
         signal.signal(kind, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for stream in (1, 2):  # a forged `verbose` writes much
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "forged.didact"
-        for seed in range(first, first + number):
-            path.write_bytes(forged(original, seed))
+        for seed in seeds:
+            changed = forged(original, seed)
             sender.send((seed, None))
+            if changed is None:
+                continue
+            path.write_bytes(changed)
             limit(SECONDS)
-            outcome = attempt(path, X)
+            outcome = attempt(path, X, y)
+            if outcome == "opened":
+                limit(SECONDS)
+                outcome = attempt(path, *many)
             limit(0)
             sender.send((seed, outcome))
     sender.send(None)
 
 
-def count(index, first, number):
+def count(index, seeds):
     """How often what became of the files of one instance, and the seeds of those that must not be."""
     outcomes, bad = Counter(), []
-    seed, stop = first, first + number
+    left = list(seeds)
     serve()
     context = multiprocessing.get_context("forkserver")
-    while seed < stop:
+    while left:
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=child, args=(index, seed, stop - seed, sender))
+        process = context.Process(target=child, args=(index, left, sender))
         process.start()
         sender.close()
-        current = None
-        while True:
+        current, ended = None, False
+        while not ended:
             try:
                 message = receiver.recv()
             except EOFError:
                 break
-            if message is None:
-                seed = stop
-                break
-            current, outcome = message
+            ended = message is None
+            current, outcome = message or (current, None)
             if outcome is not None:
-                outcomes[outcome.partition(" ")[0]] += 1
-                if outcome.startswith("raw"):
+                outcomes[re.match(r"\w+", outcome)[0]] += 1
+                if outcome not in ("refused", "opened"):
                     bad.append((current, outcome))
         process.join()
-        if seed < stop:
-            if current is None:
-                return outcomes, [(seed, f"could not begin (exit {process.exitcode})")]
-            kind = "hang" if -process.exitcode in HANGS else f"crash ({process.exitcode})"
-            outcomes[kind.partition(" ")[0]] += 1
-            bad.append((current, kind))
-            seed = current + 1
+        if ended:
+            return outcomes, bad
+        if current is None:
+            return outcomes, [(left[0], f"could not begin (exit {process.exitcode})")]
+        kind = "hang" if -process.exitcode in HANGS else f"crash ({process.exitcode})"
+        outcomes[kind.partition(" ")[0]] += 1
+        bad.append((current, kind))
+        left = left[left.index(current) + 1 :]
     return outcomes, bad
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--number", type=int, default=2000, help="forged files for each instance")
+    parser.add_argument("--number", type=int, default=2000, help="forged files for each instance, beside those in turn")
     parser.add_argument("--only", default="", help="part of the name of the instances to try")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--all", action="store_true", help="all parameter sets of the tests, not one of each class")
@@ -303,8 +409,10 @@ def main():
     first = {type(model): (i, model) for i, model in reversed(models)}
     models = models if arguments.all else sorted(first.values(), key=lambda pair: pair[0])
     total, failures = Counter(), 0
+    drawn = range(DRAWN + arguments.seed, DRAWN + arguments.seed + arguments.number)
+    seeds = [*range(TURNS if arguments.seed == 0 else 0), *drawn]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        found = pool.map(lambda pair: count(pair[0], arguments.seed, arguments.number), models)
+        found = pool.map(lambda pair: count(pair[0], seeds), models)
         for (_, model), (outcomes, bad) in zip(models, found, strict=True):
             total += outcomes
             failures += len(bad)

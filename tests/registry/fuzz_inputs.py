@@ -1,8 +1,8 @@
 """Fuzz every estimator of the registry: `python tests/registry/fuzz_inputs.py [NAME …] [--cases GROUP …] [--all]`.
 
-Every class is fitted to, and asked about, every case of `fuzz_cases`, in a child process, with a time limit for each. A
-refusal in a sentence (a DidactError, ValueError or TypeError that somebody raised on purpose) is right, and so is a
-finite answer. Counted are
+Every class is fitted to, and asked about, every case of `fuzz_cases`, by all its methods and entrances, in a child
+process, with a time limit for each. A refusal in a sentence (a DidactError, ValueError or TypeError that somebody
+raised on purpose) is right, and so is a finite answer. Counted are
 
 * crash: the process died;
 * hang: the limit of processor time was used up;
@@ -35,8 +35,9 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import scipy.sparse as sp
+from asked_methods import ask, entrances, questions
 from fuzz_cases import CASES, Given, Plain
-from registry_cases import METHODS, all_instances, excuse, label, problem, takes
+from registry_cases import all_instances, excuse, label, problem, takes
 from sklearn.base import clone, is_classifier
 
 import didact
@@ -51,8 +52,11 @@ MEMORY = 6 << 30
 SLOW = ("shape/2 × 30,000", "shape/2 × 3,000")  # take long where they are right, so they are not in the sample
 SENTENCES = ("could not convert string to float", "setting an array element with a sequence", "Complex data")
 EXTREME = ("extreme", "new rows")  # cases whose values lie at the ends of the range of numbers
-UNBOUNDED = ("decision_function", "score_samples", "kneighbors", "transform")  # what is beyond all numbers is infinite
-LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")  # of nothing is −∞
+UNBOUNDED = (  # what is beyond all numbers is infinite
+    *("decision_function", "score_samples", "score", "kneighbors", "kneighbors_graph", "transform"),
+    *("inverse_transform", "signed_distances", "distortion", "aic", "bic", "predict_joint_log_proba"),
+)
+LOGARITHMS = ("predict_log_proba", "predict_joint_log_proba", "score_samples", "decision_function")  # of nothing is −∞
 
 
 SOURCE = {str(f): f.read_text(encoding="utf-8").splitlines() for f in Path(didact.__file__).parent.rglob("*.py")}
@@ -93,11 +97,13 @@ def _run(model: Any, given: Given, extreme: bool) -> Any:
             yield from _judged(error, "fit")
             return
         new = given.X if given.new is None else given.new
-        for method in (m for m in (*METHODS, "kneighbors") if hasattr(model, m)):
+        asked = [(model, name) for name in questions(model)]
+        asked += [(clone(model), name) for name in entrances(model) if given.new is None]
+        for one, method in asked:
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
                 try:
-                    answer = getattr(model, method)(new)
+                    answer = ask(one, method, new, given.y, given.w if given.new is None else None)
                     answer = list(answer) if isinstance(answer, Batches) else answer
                 except Exception as error:
                     yield from _judged(error, method)

@@ -4,6 +4,7 @@ import fuzz_files
 import numpy as np
 import pytest
 from fuzz_cases import CASES
+from fuzz_files import DRAWN
 from fuzz_inputs import FIRST, MODELS, SLOW, Child, Finding, faults, fuzz
 from sklearn.base import BaseEstimator, RegressorMixin
 
@@ -27,11 +28,13 @@ def test_nothing_crashes_hangs_or_answers_nonsense():
 
 @pytest.mark.slow
 def test_forged_files_are_refused_or_open_without_harm():
-    """A few forgeries of some kinds of models whose predictions are compiled; `fuzz_files.py` makes thousands."""
-    kinds = ("RandomForestRegressor", "HistGradientBoostingClassifier", "KNeighborsRegressor", "C45Classifier")
+    """A few forgeries of some kinds of models that loops are compiled for; `fuzz_files.py` makes thousands."""
+    trees = "RandomForestRegressor", "HistGradientBoostingClassifier", "C45Classifier"
+    kinds = (*trees, "KNeighborsRegressor", "OnlineKMeans", "SGDClassifier", "KernelRidge")
+    seeds = [*range(0, 60, 7), *range(DRAWN, DRAWN + 8)]
     models = {type(m).__name__: k for k, m in reversed(list(enumerate(MODELS)))}
     for kind in kinds:
-        outcomes, bad = fuzz_files.count(models[kind], first=0, number=25)
+        outcomes, bad = fuzz_files.count(models[kind], seeds)
         assert bad == [], kind
         assert outcomes["refused"] > 5, kind
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.discovery import all_estimators
 
+from didact.core.files.shapes import check_shapes, forms
 from didact.core.parameters import attributes, is_set
 
 MODELS = all_instances()
@@ -30,6 +31,14 @@ def test_attributes_are_declared_and_declared_ones_are_set(model):
     missing = {name for name, there in expected.items() if there is True} - found
     unexpected = {name for name, there in expected.items() if there is False} & found
     assert (undeclared, missing, unexpected) == (set(), set(), set())
+    check_shapes(fitted)  # they have the shapes that are declared, which files are held to
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_declared_shapes_are_read(cls):
+    """What names a shape can be compared with one; what partial_fit keeps in dictionaries and nouns, too."""
+    for one in (*attributes(cls), *attributes(cls, "_hidden")):
+        assert forms(one.kind) or "(" not in one.kind, one
 
 
 @pytest.mark.parametrize("cls", CLASSES)

@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import tree as their_tree
 from sklearn.base import is_classifier, is_regressor
@@ -10,10 +11,17 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import StackingClassifier
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.linear_model import RANSACRegressor
 from sklearn.model_selection import GridSearchCV
 
-from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
-from didact.linear_model import Lasso, LogisticRegression, Ridge
+from didact.core.errors import ParameterError
+from didact.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from didact.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from didact.neighbors import KNeighborsClassifier
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -81,6 +89,51 @@ def test_partial_dependence_of_a_tree_by_its_nodes(features):
         for model in (ours, theirs)
     )
     np.testing.assert_allclose(found["average"], expected["average"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeRegressor(),
+        RandomForestRegressor(n_estimators=5),
+        HistGradientBoostingRegressor(max_iter=5),
+        HistGradientBoostingClassifier(max_iter=5),
+    ],
+    ids=repr,
+)
+def test_partial_dependence_of_all_features_is_the_prediction(model):
+    """By the nodes of the trees, which is what `method="auto"` asks; boosting leaves out where it starts."""
+    classes = is_classifier(model)
+    model.fit(X[:, :3], y if classes else X[:, 3])
+    values = {j: np.quantile(X[:, j], [0.2, 0.5, 0.8]) for j in range(3)}
+    found = partial_dependence(model, X[:, :3], [0, 1, 2], custom_values=values)
+    points = np.stack(np.meshgrid(*found["grid_values"], indexing="ij"), axis=-1).reshape(-1, 3)
+    raw = model.decision_function(points).T if classes else model.predict(points)[None]
+    start = raw - found["average"].reshape(len(raw), -1)
+    np.testing.assert_allclose(start, np.repeat(start[:, :1], 27, axis=1), atol=1e-9)
+    if not isinstance(model, (HistGradientBoostingRegressor, HistGradientBoostingClassifier)):
+        np.testing.assert_allclose(start, 0.0, atol=1e-9)
+
+
+def test_partial_dependence_of_a_category_and_of_a_median():
+    colour = pd.Series(np.array(["red", "green", "blue"])[y], dtype="category")
+    table = pd.DataFrame({"colour": colour, "x": X[:, 0]})
+    model = HistGradientBoostingRegressor(max_iter=20, min_samples_leaf=5).fit(table, y.astype(float))
+    found = partial_dependence(model, table, ["colour"], categorical_features=["colour"])
+    dependence = dict(zip(found["grid_values"][0], found["average"][0], strict=True))
+    assert dependence["blue"] > dependence["green"] + 0.5 > dependence["red"] + 1.0
+    median = RandomForestRegressor(n_estimators=3, combine="median").fit(X[:, :3], X[:, 3])
+    with pytest.raises(ParameterError, match="method='brute'"):
+        partial_dependence(median, X[:, :3], [0])
+
+
+def test_ransac_knows_what_linear_regression_needs():
+    rng = np.random.default_rng(0)
+    target = X @ [1.0, -2.0, 0.5, 3.0]
+    target[::10] += rng.uniform(50, 100, 15)
+    found = RANSACRegressor(LinearRegression(), random_state=0).fit(X, target)
+    np.testing.assert_allclose(found.estimator_.coef_, [1.0, -2.0, 0.5, 3.0], atol=1e-9)
+    assert type(found.estimator_) is LinearRegression
 
 
 def test_calibration():

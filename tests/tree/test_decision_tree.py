@@ -355,5 +355,7 @@ def test_targets_whose_squares_overflow_are_refused():
     X = np.arange(8.0)[:, None]
     with pytest.raises(ValueError, match="squares or sums overflow"):
         DecisionTreeRegressor().fit(X, X[:, 0] * 1e200)
+    with pytest.raises(ValueError, match="squares vanish"):
+        DecisionTreeRegressor().fit(X, X[:, 0] * 1e-200)
     model = DecisionTreeRegressor(criterion="absolute_error").fit(X, X[:, 0] * 1e200)
     np.testing.assert_array_equal(model.predict(X), X[:, 0] * 1e200)

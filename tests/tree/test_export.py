@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
@@ -227,19 +228,36 @@ def test_words_for_wrong_arguments():
 
 def test_picture_shows_every_node_in_words():
     model = SklearnClassifier(max_depth=4, random_state=0).fit(IRIS.data, IRIS.target)
-    figure = plot_tree(model, feature_names=IRIS.feature_names, class_names=IRIS.target_names)
-    texts = [text.get_text() for text in figure.axes[0].texts]
+    drawn = plot_tree(model, feature_names=IRIS.feature_names, class_names=IRIS.target_names)
+    texts = words_of(drawn)
     assert sum(text in IRIS.target_names for text in texts) == model.get_n_leaves()
     assert sum(text.startswith("≤ ") for text in texts) == model.get_n_leaves() - 1
     assert "50 of 50" in texts
-    assert png(figure)[1:4] == b"PNG"
-    shallow = plot_tree(model, max_depth=1, proportion=True, impurity=True)
-    assert len(shallow.axes[0].texts) == 3 * 2 + 2
-    assert len(plot_tree(course_tree()).axes[0].texts) == 9 * 2 + 8
+    assert png(drawn[0].figure)[1:4] == b"PNG"
+    assert len(plot_tree(model, max_depth=1, proportion=True, impurity=True)) == 3 * 2 + 2
+    assert len(plot_tree(course_tree())) == 9 * 2 + 8
 
 
-def words_of(figure):
-    return [text.get_text() for text in figure.axes[0].texts]
+def words_of(texts):
+    return [text.get_text() for text in texts]
+
+
+def test_picture_is_drawn_where_pyplot_stands_as_scikit_learns():
+    model = SklearnClassifier(max_depth=3, random_state=0).fit(IRIS.data, IRIS.target)
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(4, 3))
+    right.plot([0, 1], [0, 1])
+    drawn = plot_tree(model)
+    assert {text.axes for text in drawn} == {right}
+    assert not left.texts
+    assert len(right.lines) == model.tree_.node_count - 1, "what was there is gone"
+    figure.canvas.draw()
+    box = min(p.get_window_extent().width for p in right.patches if isinstance(p, FancyBboxPatch))
+    assert max(text.get_window_extent().width for text in drawn) < 1.2 * box, "letters find room"
+    pyplot.close("all")
+    assert plot_tree(model)[0].figure is pyplot.gcf(), "a figure of its own, if there is none"
+    other = pyplot.figure().add_subplot()
+    assert {text.axes for text in plot_tree(model, ax=left)} == {left}
+    assert not other.texts
 
 
 def test_picture_obeys_what_scikit_learn_can_be_told():
@@ -255,9 +273,9 @@ def test_picture_obeys_what_scikit_learn_can_be_told():
     assert numbers == [f"#{i}" for i in range(7)]
     assert words_of(plot_tree(model, node_ids=True, max_depth=1))[-2].startswith("#4 "), "numbers of the tree itself"
     for rounded, corners in ((True, "Round"), (False, "Square")):
-        boxes = [p for p in plot_tree(model, rounded=rounded).axes[0].patches if isinstance(p, FancyBboxPatch)]
+        boxes = [p for p in plot_tree(model, rounded=rounded)[0].axes.patches if isinstance(p, FancyBboxPatch)]
         assert {type(box.get_boxstyle()).__name__ for box in boxes} == {corners}
-    sizes = {text.get_fontsize() for text in plot_tree(model, fontsize=14).axes[0].texts}
+    sizes = {text.get_fontsize() for text in plot_tree(model, fontsize=14)}
     assert max(sizes) == 14
 
 

@@ -103,7 +103,7 @@ def test_a_split_of_missing_values_alone_is_put_into_words():
     model = DecisionTreeClassifier(max_depth=1).fit(X, np.isnan(X[:, 0]).astype(int))
     conditions = {rule.outcome: rule.conditions for rule in export_rules(model, X, np.isnan(X[:, 0]).astype(int))}
     assert conditions == {"0": ("feature_0 is there",), "1": ("feature_0 is missing",)}
-    texts = [text.get_text() for text in plot_tree(model).axes[0].texts]
+    texts = [text.get_text() for text in plot_tree(model)]
     assert {"is there", "is missing"} <= set(texts)
 
 

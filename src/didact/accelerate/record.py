@@ -26,7 +26,10 @@ _twins: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
 
 
 class Call:
-    """One call of a proxy: a context that measures it and writes its line; calls inside others are not counted."""
+    """One call of a proxy: a context that measures it and writes its line.
+
+    Of calls inside others only those count that are left to scikit-learn while the outer one is not.
+    """
 
     def __init__(self, model: Any, method: str) -> None:
         self.model, self.method = model, method
@@ -35,20 +38,22 @@ class Call:
         self.theirs: float | None = None
 
     def __enter__(self) -> "Call":
-        self.outermost = not getattr(_depth, "inside", False)
-        _depth.inside = True
+        self.outer = getattr(_depth, "call", None)
+        if self.outer is None:
+            _depth.call = self
         self.start = time.perf_counter()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         seconds = time.perf_counter() - self.start - (self.theirs or 0.0)
-        if not self.outermost:
+        if self.outer is None:
+            _depth.call = None
+        elif self.reason is None or self.outer.reason is not None:
             return
-        _depth.inside = False
         if self.reason is None:
             logger.debug("%s ran on didact in %.3g s", self.name, seconds)
         path = os.environ.get(REPORT)
-        if path and error is None:
+        if path and (error is None or self.reason is not None):
             line = {"call": self.name, "seconds": seconds, "reason": self.reason, "theirs": self.theirs}
             with open(path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
@@ -68,7 +73,7 @@ class Call:
             with self:
                 found = bound(*args, **kwargs)
                 twin = _twins.get(self.model)
-                if twin is not None and self.outermost:
+                if twin is not None and self.outer is None:
                     self.theirs = seconds_of(getattr(twin, self.method), args, kwargs)
                 return found
 
@@ -76,8 +81,9 @@ class Call:
 
     def compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Fit scikit-learn's class, too, if that was asked for, and keep it for comparing predictions."""
-        if os.environ.get(REPORT) and os.environ.get(COMPARE) == "1" and self.outermost:
-            twin = _twins[self.model] if self.method != "fit" and self.model in _twins else plain(self.model)
+        if os.environ.get(REPORT) and os.environ.get(COMPARE) == "1" and self.outer is None:
+            goes_on = self.method == "partial_fit" and self.model in _twins
+            twin = _twins[self.model] if goes_on else plain(self.model)
             _twins[self.model] = twin
             self.theirs = seconds_of(getattr(twin, self.method), args, kwargs)
 

@@ -16,6 +16,7 @@ from didact.cluster.quantizer import VectorQuantizer
 from didact.cluster.seeded import SeededKMeans
 from didact.cluster.seeding import kmeans_plusplus
 from didact.cluster.spectral import SpectralClustering, spectral_clustering
+from didact.core.handed_on import hand_on
 
 __all__ = [
     "DBSCAN",
@@ -42,3 +43,4 @@ __all__ = [
     "spectral_clustering",
     "ward_tree",
 ]
+__getattr__, __dir__ = hand_on(__name__)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_memory
 
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, to_unit
-from didact.core.backend import is_sparse
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, to_unit
 from didact.core.parameters import (
     array_like,
     at_least,
@@ -38,12 +38,13 @@ from didact.core.progress import FitProgress
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.engines.linkage.graphs import connected_edges, edge_lengths, graph_tree
 from didact.engines.linkage.trees import chained, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
 from didact.engines.neighbors.tables import compiled
-from didact.parts.distances import NAMES, Euclidean, distance_named
+from didact.parts.distances import NAMES, Euclidean, distance_named, resized
 
 LINKAGES = "ward", "complete", "average", "single"
 
@@ -51,26 +52,31 @@ LINKAGES = "ward", "complete", "average", "single"
 def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any = None) -> tuple[Array, int]:
     """The linkage matrix of rows X (or of a table X of distances) and the components of the graph, if there is one."""
     noun, X = _metric(X, metric, metric_params)
-    if graph is not None:
-        return _tree_along(graph, X, linkage, noun)
     X, scale = to_unit(X) if isinstance(noun, Euclidean) else (X, 0)
-    if linkage == "ward":
+    noun, count = None if noun is None else resized(noun, X), 1
+    if graph is not None:
+        Z, count = _tree_along(graph, X, linkage, noun)
+    elif linkage == "ward":
         Z = chained(linkage, X)
     elif linkage == "single":
         own = noun is None or not compiled(noun.inner)
+        if own and noun is not None:
+            refuse_square(len(X), "take a named metric, which needs no table of distances, or a sample of the rows", 1)
         table = X if noun is None else noun.pairwise(X, X) if own else noun.rows(X)
         Z = spanning_tree(None if own else noun.inner, np.ascontiguousarray(table))
         Z[:, 2] = Z[:, 2] if own else noun.finish(Z[:, 2])
     else:
+        refuse_square(len(X), "use Ward or single linkage, which need no table of distances", 1)
         Z = chained(linkage, lower_triangle(X) if noun is None else distance_triangle(noun, X))
     Z[:, 2] = np.ldexp(Z[:, 2], scale)
-    return Z, 1
+    return Z, count
 
 
 def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
     """The distance and the rows; or no distance, and a table of distances."""
     if callable(metric) and not hasattr(metric, "between1") and _arguments(metric) == 1:
-        return None, own_distances(np.asarray(metric(X, **(metric_params or {})), np.float64))
+        refuse_square(len(X), "give a function of two rows, and single linkage or connectivity", 1)
+        return None, own_distances(dense(given_rows(metric(X, **(metric_params or {})), "The table of metric")))
     if metric == "precomputed":
         return None, own_distances(X)
     if isinstance(metric, str) and metric == "cosine" and not X.any(axis=1).all():
@@ -79,6 +85,11 @@ def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
             f"Cosine affinity cannot be used when X contains zero vectors: row {row} is one, and has no direction."
         )
     return distance_named(metric, 2.0, metric_params, X), X
+
+
+def _graph(connectivity: Any) -> Any:
+    """Which rows are neighbours, as it was given; None: all are."""
+    return None if connectivity is None else given_rows(connectivity, "connectivity")
 
 
 def _arguments(function: Any) -> int:
@@ -195,15 +206,10 @@ class AgglomerativeClustering(_Hierarchy):
             )
         refuse_one_row(rows)
         require_finite(rows, getattr(self, "feature_names_in_", None))
-        if self.linkage in ("complete", "average") and self.connectivity is None:
-            refuse_square(len(rows), "use Ward or single linkage, which need no table of distances", 1)
 
     def _graph(self, rows: Array) -> Any:
         """The neighbours of each row, if they are restricted."""
-        graph = self.connectivity(rows) if callable(self.connectivity) else self.connectivity
-        if graph is None or is_sparse(graph):
-            return graph
-        return np.atleast_2d(np.asarray(graph))
+        return _graph(self.connectivity(rows) if callable(self.connectivity) else self.connectivity)
 
     def _refuse_infinite(self, Z: Array, rows: Array) -> None:
         if not np.isfinite(Z).all():
@@ -230,6 +236,7 @@ class AgglomerativeClustering(_Hierarchy):
         return self
 
 
+@entrance(n_clusters=[whole(1), none])
 def linkage_tree(
     X: Any, connectivity: Any = None, n_clusters: int | None = None, linkage: str = "complete",
     affinity: Any = "euclidean", return_distance: bool = False,
@@ -250,14 +257,13 @@ def linkage_tree(
     (array([[0, 1],
            [2, 3]]), array([1., 4.]))
     """
-    rows = np.asarray(X, np.float64)
-    rows = np.ascontiguousarray(rows[:, None] if rows.ndim == 1 else rows)
+    rows = dense(given_rows(np.reshape(X, (-1, 1)) if np.ndim(X) == 1 else X), np.float64)
     if linkage not in LINKAGES:
         raise ParameterError(f"Unknown linkage option, linkage should be one of {LINKAGES}, but {linkage} was given")
     refuse_one_row(rows)
     if not np.isfinite(rows).all():
         raise InputError("X contains NaN or infinity: give numbers.")
-    graph = connectivity if connectivity is None or is_sparse(connectivity) else np.asarray(connectivity)
+    graph = _graph(connectivity)
     n = len(rows)
     if n_clusters is not None and graph is None:
         sentence = "The tree is built whole without connectivity, and n_clusters has no effect."
@@ -274,6 +280,7 @@ def linkage_tree(
     return (*found, Z[:merges, 2].copy()) if return_distance else found
 
 
+@entrance(n_clusters=[whole(1), none])
 def ward_tree(X: Any, *, connectivity: Any = None, n_clusters: int | None = None, return_distance: bool = False) -> Any:
     """The tree of rows X by Ward linkage, as scikit-learn's function of this name gives it; see `linkage_tree`.
 

@@ -10,14 +10,16 @@ from sklearn.exceptions import ConvergenceWarning
 from didact.core.backend import as_dense, float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator, warn_convergence
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, refuse_vanished
 from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import Rows
+from didact.core.sparse import check_sparse
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assign, assigned_of, spread_of
 from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw, too_few_distinct
 from didact.parts.statistics.components import Components
 
+SUMMABLE = 1e300  # the sum of squares of the rows: products with their number stay finite
 FEW = "too few for so many clusters: choose fewer clusters, or give more rows"
 
 
@@ -103,21 +105,26 @@ def refuse_few(X: Any, w: Any, count: int) -> None:
         raise InputError(f"n_samples={n} should be >= n_clusters={count}: {FEW}.")
 
 
+def refuse_few_rows(rows: Rows, count: int) -> None:
+    """Refuse fewer rows in memory than clusters; batches may still bring more."""
+    if rows.memory:
+        refuse_few(rows.memory.X, None, count)
+
+
 def finite_spread(rows: Rows) -> Components:
-    """Mean and scatter of the rows; refuses values that are no numbers, or so large that their squares overflow."""
+    """Mean and scatter of the rows; refuses values that are no numbers, or with squares that overflow or vanish."""
     spread = rows.reduce(spread_of)
-    if not (np.isfinite(spread.scatter).all() and np.isfinite(spread.mean).all()):
+    if not (spread.scatter < SUMMABLE).all() or not np.isfinite(spread.mean).all():
         if rows.memory:
             refuse_extreme(rows.memory.X, rows.names)
         raise InputError("The squares of values of X are too large to add up: rescale the columns.")
+    refuse_vanished(rows, spread.scatter)
     return spread
 
 
 def given(init: Any, rows: Rows, count: int) -> Array:
     """Centres of the user's, once their shape and values are looked at."""
-    centers = np.array(to_numpy(as_dense(init)), np.float64)
-    if rows.memory:
-        refuse_few(rows.memory.X, None, count)
+    centers = np.array(to_numpy(as_dense(check_sparse(init, "init"))), np.float64)
     if centers.ndim != 2 or len(centers) != count:
         raise ParameterError(
             f"The shape of the initial centers {centers.shape} does not match the number of clusters {count}."

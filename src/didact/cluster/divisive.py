@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from didact.cluster.base import refuse_few, warn_of_equal_rows
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, to_unit
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
 from didact.cluster.kmeans import KMeans
 from didact.core.errors import InputError, ParameterError
+from didact.core.overflow import to_unit
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence

@@ -24,12 +24,6 @@ def refuse_one_row(rows: Array) -> None:
         )
 
 
-def to_unit(X: Array) -> tuple[Array, int]:
-    """Rows divided by a power of two, and its exponent, so that squares neither overflow nor vanish."""
-    scale = int(np.frexp(np.abs(X).max(initial=0.0))[1])
-    return np.ldexp(X, -scale), scale
-
-
 class _Hierarchy(ClusterMixin, Estimator):
     """A model with `linkage_`, a tree of clusters. Abstract."""
 

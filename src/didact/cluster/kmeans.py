@@ -13,8 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, counting, drawn, finite_spread, init_param, number_of_runs, warn_of_equal_rows
+from didact.cluster.base import (
+    _Centers,
+    counting,
+    drawn,
+    finite_spread,
+    init_param,
+    number_of_runs,
+    refuse_few_rows,
+    warn_of_equal_rows,
+)
 from didact.core.backend import float_type
+from didact.core.entrance import entrance
 from didact.core.estimator import report_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -102,6 +112,7 @@ class KMeans(_Centers):
 def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     """The run of least cost, of as many as the model asks for."""
     runs = number_of_runs(model.init, model.n_init, 10)
+    refuse_few_rows(rows, model.n_clusters)
     spread, found = finite_spread(rows), []  # type: tuple[Any, list[Result]]
     for seed in seed_sequence(model.random_state).spawn(runs):
         start = drawn(rows, model.init, model.n_clusters, np.random.default_rng(seed), model.n_local_trials)
@@ -112,6 +123,7 @@ def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     return min(found, key=lambda result: result.value)
 
 
+@entrance()
 def k_means(
     X: Any, n_clusters: int, *, sample_weight: Any = None, init: Any = "k-means++", n_init: Any = "auto",
     max_iter: int = 300, verbose: bool = False, tol: float = 1e-4, random_state: Any = None, copy_x: bool = True,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from didact.cluster.base import counting, given, refuse_few, warn_of_few
+from didact.cluster.base import counting, given, refuse_few, refuse_few_rows, warn_of_few
 from didact.core.backend import float_type, row_weights
 from didact.core.estimator import Estimator, report_convergence, tagged
 from didact.core.parameters import array_like, attr, none, one_of, param, random_state, whole
@@ -140,7 +140,8 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     Notes
     -----
     Columns of numbers are compared for equality. Columns of text or of category type become codes, which `categories_`
-    explains. Cost: n p K comparisons an iteration. Shape of computation: iterate.
+    explains; a value that the fit has not seen differs from all modes. Cost: n p K comparisons an iteration. Shape of
+    computation: iterate.
 
     References
     ----------
@@ -174,7 +175,7 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         attr("categories_", "Categories or None", "The values of the categorical columns."),
     ]
 
-    _text_codes = True
+    _text_codes = _new_codes = True
     _test_params = [{"n_clusters": 3, "random_state": 0}]
     _test_skips = {
         "check_clustering": "Its rows are numbers of which no two are equal: no category groups them.",
@@ -205,6 +206,7 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
                 refuse_few(X, w, self.n_clusters)
                 start = drawn_modes(X, w, self.n_clusters, np.random.default_rng(seed))
             else:
+                refuse_few_rows(rows, self.n_clusters)
                 start = given(self.init, rows, self.n_clusters)
             found.append(modes(rows, start, self.max_iter, counting(progress, found)))
         return min(found, key=lambda result: result.value)

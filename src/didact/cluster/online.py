@@ -13,8 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, drawn, finite_spread, init_param, nearest, warn_of_equal_centers
+from didact.cluster.base import (
+    _Centers,
+    drawn,
+    finite_spread,
+    init_param,
+    nearest,
+    refuse_few_rows,
+    warn_of_equal_centers,
+)
 from didact.core.backend import as_dense, float_type, local, read_only
+from didact.core.errors import InputError
 from didact.core.parameters import attr, between, is_bool, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -96,6 +105,7 @@ class OnlineKMeans(_Centers):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OnlineKMeans":
         """Learn from rows X, pass after pass; y is not used."""
         rows, seed = self._rows(X, None, sample_weight, target="none"), seed_sequence(self.random_state)
+        refuse_few_rows(rows, self.n_clusters)
         W, dtype = self._start(rows, seed), float_type(rows)
         counts, known = np.zeros(len(W)), lambda x: {"cluster_centers_": x.astype(dtype)}
         with FitProgress(self, self.n_epochs, X=X, attributes=known) as progress:
@@ -107,12 +117,17 @@ class OnlineKMeans(_Centers):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OnlineKMeans":
-        """Make one pass over more rows, from where the last one ended."""
+        """Make one pass over more rows, from where the last one ended; from given centres on, also row by row."""
         first = not hasattr(self, "cluster_centers_")
         rows = self._rows(X, None, sample_weight, target="none", reset=first)
         seed = seed_sequence(self.random_state)
-        W = self._start(rows, seed) if first else self.cluster_centers_.astype(np.float64)
-        counts = np.zeros(len(W)) if first else self.cluster_weights_.copy()
+        W = self._start(rows, seed) if first else np.array(self.cluster_centers_, np.float64, order="C")
+        counts = np.zeros(len(W)) if first else np.array(self.cluster_weights_, np.float64)
+        if not W.size or W.shape[1] != rows.n_features or counts.shape != W.shape[:1]:
+            raise InputError(
+                f"cluster_centers_ {W.shape} and cluster_weights_ {counts.shape} are not of the same clusters of rows "
+                f"with {rows.n_features} columns, as partial_fit needs: fit the model anew."
+            )
         self._pass(rows, W, counts, seed, 1)
         self._store(rows, W, counts, 1 if first else self.n_iter_ + 1)
         return self

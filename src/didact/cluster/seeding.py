@@ -5,14 +5,18 @@ from typing import Any
 import numpy as np
 
 from didact.cluster.base import refuse_few
-from didact.core.backend import is_sparse, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.backend import is_sparse, local, to_numpy
+from didact.core.entrance import entrance
+from didact.core.errors import InputError
+from didact.core.parameters import none, whole
 from didact.core.random import seed_sequence
 from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.engines.centroids.starts import plus_plus_rows
 
 
+@entrance(n_clusters=whole(1), n_local_trials=[whole(1), none])
 def kmeans_plusplus(
     X: Any, n_clusters: int, *, sample_weight: Any = None, x_squared_norms: Any = None, random_state: Any = None,
     n_local_trials: int | None = None,
@@ -52,10 +56,7 @@ def kmeans_plusplus(
     >>> sorted((rows // 2).tolist())
     [0, 1]
     """
-    X = X.tocsr() if is_sparse(X) else np.asarray(to_numpy(X))
-    if X.ndim != 2:
-        raise InputError(f"X must have two dimensions, rows and columns, not {X.ndim}: reshape it.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = local(given_rows(X))
     require_finite(X, None)
     w = None if sample_weight is None else np.asarray(to_numpy(sample_weight), np.float64)
     if w is not None and (w.shape != (X.shape[0],) or not (w >= 0).all()):
@@ -63,8 +64,6 @@ def kmeans_plusplus(
     if x_squared_norms is not None and len(x_squared_norms) != X.shape[0]:
         given, n = len(x_squared_norms), X.shape[0]
         raise InputError(f"The length of x_squared_norms {given} should be equal to the length of n_samples {n}.")
-    if n_local_trials is not None and n_local_trials < 1:
-        raise ParameterError(f"n_local_trials must be at least 1, not {n_local_trials}.")
     refuse_few(X, w, n_clusters)
     chosen = plus_plus_rows(X, w, n_clusters, np.random.default_rng(seed_sequence(random_state)), n_local_trials)
     return X[chosen].toarray() if is_sparse(X) else X[chosen], chosen

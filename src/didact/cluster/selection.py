@@ -19,8 +19,10 @@ import numpy as np
 from sklearn.base import clone
 
 from didact.cluster.kmeans import KMeans
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_extreme
+from didact.core.parameters import whole
 from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
@@ -86,6 +88,7 @@ def principal_plane(X: Array) -> tuple[Array, Array]:
     return points, np.pad(np.maximum(values, 0.0) / whole, (0, 2 - len(values)))
 
 
+@entrance()
 def elbow(
     X: Any, clusterer: Any = None, n_clusters: Iterable[int] | None = None, random_state: Any = None
 ) -> Selection:
@@ -139,6 +142,7 @@ def elbow(
     return _selection("sum of squares within clusters", counts, W, None, best, words, labels)
 
 
+@entrance()
 def calinski_harabasz(
     X: Any, clusterer: Any = None, n_clusters: Iterable[int] | None = None, random_state: Any = None
 ) -> Selection:
@@ -179,6 +183,7 @@ def calinski_harabasz(
     return _selection("Calinski–Harabasz index", counts, values, None, int(counts[at]), words, labels)
 
 
+@entrance()
 def silhouette(
     X: Any, clusterer: Any = None, n_clusters: Iterable[int] | None = None, random_state: Any = None,
     metric: Any = "euclidean", metric_params: Any = None,
@@ -223,6 +228,7 @@ def silhouette(
     return _selection("mean silhouette", counts, values, None, int(counts[at]), words, labels)
 
 
+@entrance(n_draws=whole(1))
 def gap_statistic(
     X: Any, clusterer: Any = None, n_clusters: Iterable[int] | None = None, random_state: Any = None,
     n_draws: int = 20, reference: str = "principal",

@@ -19,6 +19,7 @@ from sklearn.base import ClusterMixin
 from didact.cluster.base import refuse_few, warn_of_few
 from didact.cluster.kmeans import k_means
 from didact.core.backend import is_sparse, local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_callable, is_precomputed, none, one_of, param, random_state, whole
@@ -28,7 +29,7 @@ from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.spectral.graph import graph_embedding, nearest_affinity
+from didact.engines.spectral.graph import graph_embedding, nearest_affinity, refuse_affinities
 
 SQUARE = (
     "The spectral clustering API has changed. ``fit``now constructs an affinity matrix from data. To use a custom "
@@ -81,6 +82,7 @@ def by_first_row(labels: Array) -> Array:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
+@entrance()
 def spectral_clustering(
     affinity: Any, *, n_clusters: int = 8, n_components: int | None = None, eigen_solver: Any = None,
     random_state: Any = None, n_init: int = 10, eigen_tol: Any = "auto", assign_labels: str = "kmeans",
@@ -190,6 +192,7 @@ class SpectralClustering(ClusterMixin, Estimator):
             return X
         if isinstance(self.affinity, str) and self.affinity.endswith("nearest_neighbors"):
             return nearest_affinity(local(X), self.n_neighbors, is_precomputed(self.affinity))
+        refuse_affinities(n)
         kernel = pairwise_kernel(self.affinity, self.gamma, self.degree, self.coef0, self.kernel_params, p)
         with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
             return gram_of(kernel, X, X)

@@ -40,14 +40,14 @@ def local(x: Any) -> Any:
 
 
 def to_host(*arrays: Any) -> tuple[Any, ...]:
-    """Local float64 copies of several arrays or numbers; those on a device travel together, in one transfer."""
-    if not any(is_tensor(a) for a in arrays):
+    """Local float64 copies of several arrays or numbers; the tensors among them travel together, in one transfer."""
+    tensors = [a for a in arrays if is_tensor(a)]
+    if not tensors:
         return tuple(np.asarray(a, np.float64) for a in arrays)
     torch = sys.modules["torch"]
-    flat = torch.cat([torch.as_tensor(a).to(torch.float64).reshape(-1) for a in arrays]).cpu().numpy()
-    shapes = [tuple(a.shape) for a in arrays]
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-    return tuple(part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True))
+    flat = torch.cat([a.to(torch.float64).reshape(-1) for a in tensors]).cpu().numpy()
+    parts = iter(np.split(flat, np.cumsum([a.numel() for a in tensors])[:-1]))
+    return tuple(next(parts).reshape(tuple(a.shape)) if is_tensor(a) else np.asarray(a, np.float64) for a in arrays)
 
 
 def like(value: Any, reference: Any) -> Any:

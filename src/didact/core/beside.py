@@ -6,12 +6,13 @@ from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
-_made: "WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]]" = WeakKeyDictionary()
+_made: "WeakKeyDictionary[Any, dict[str, tuple[tuple[Any, ...], Any]]]" = WeakKeyDictionary()
 
 
-def beside(model: Any, make: Callable[[], T], *made_from: Any) -> T:
-    """The result of `make()`, cached as long as the model lives and `made_from` are the same objects."""
-    known = _made.get(model)
+def beside(model: Any, make: Callable[[], T], *made_from: Any, name: str = "") -> T:
+    """The result of `make()`, cached by name as long as the model lives and `made_from` are the same objects."""
+    kept = _made.setdefault(model, {})
+    known = kept.get(name)
     if known is None or len(known[0]) != len(made_from) or any(a is not b for a, b in zip(known[0], made_from)):
-        known = _made[model] = made_from, make()
+        known = kept[name] = made_from, make()
     return known[1]

@@ -1,7 +1,8 @@
 """Categorical columns: which columns they are, which values they take, and the codes of these values.
 
 A category becomes its position 0 … K−1 in `Categories.values`; a missing value, or one not seen by `fit`, becomes NaN.
-Models that can split or count by category (trees, naive Bayes) ask validation for this; all others refuse text.
+Models that can split or count by category (trees, naive Bayes) ask validation for this; all others refuse text. For
+those that only compare values (`_new_codes`) a value not seen by `fit` becomes K.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,8 +35,8 @@ class Categories(NamedTuple):
         """The number of categories of each column; 0 for others."""
         return np.array([0 if v is None else len(v) for v in self.values])
 
-    def encode(self, X: Any) -> Array:
-        """A table as float64, C-ordered, with codes in the categorical columns."""
+    def encode(self, X: Any, new: bool = False) -> Array:
+        """A table as float64, C-ordered, with codes in the categorical columns; K stands for new values, if asked."""
         columns = columns_of(X)
         if len(columns) != len(self.values):
             raise InputError(f"X has {len(columns)} features, but {len(self.values)} features are expected.")
@@ -47,6 +48,8 @@ class Categories(NamedTuple):
             for j, (column, values) in enumerate(zip(columns, self.values, strict=True)):
                 some = column[part]
                 out[part, j] = _number(some, _name(X, j)) if values is None else _codes(some, values)
+                if new and values is not None:
+                    _number_new(out[part, j], some, len(values))
 
         parallel_map(piece, range(0, max(n, 1), step))
         return out
@@ -75,6 +78,13 @@ class Categories(NamedTuple):
                     f"Column {_name(X, j)} has the value {new[0]!r}, which is not among its categories: these are the "
                     "values of the first rows. Give the column a category type that lists all values."
                 )
+
+
+def encode_some(categories: Categories | None, X: Any, columns: Any) -> Array:
+    """Some columns of a table, which are all that X has, as numbers."""
+    if categories is None:
+        return np.asarray(X, np.float64)
+    return Categories(tuple(categories.values[j] for j in columns)).encode(X)
 
 
 def learn_categories(
@@ -240,6 +250,13 @@ def _codes(column: Any, values: Array) -> Array:
             [np.array([*(place_of.get(v, np.nan) for v in levels), np.nan])[numbers] for numbers, levels in tables]
         )
     return np.array([place_of.get(v, np.nan) for v in _list(column)], dtype=np.float64)
+
+
+def _number_new(codes: Array, column: Any, number: int) -> None:
+    """Give this code to the entries of a column that have none, but are not missing."""
+    if len(where := np.flatnonzero(np.isnan(codes))):
+        entries = _list(column)
+        codes[[i for i in where if not _absent(entries[i])]] = number
 
 
 def _numbered(native: Any) -> list[tuple[Array, list[Any]]]:

@@ -20,6 +20,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.compat import bound_threads, declare_machinery, order_parameters
+from didact.core.entrance import guard
 from didact.core.parameters import (
     INSTEAD,
     Attribute,
@@ -28,6 +29,7 @@ from didact.core.parameters import (
     describe,
     describe_attribute,
 )
+from didact.core.sparse import check_sparse
 
 FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # follows the generated ones
 FITS = "fit", "partial_fit", "fit_transform"
@@ -55,6 +57,7 @@ class Declared(CallbackSupportMixin, BaseEstimator):
         sometimes = (attribute.names for attribute in attributes(cls) if attribute.when is not None)
         cls._conditional = [name for names in sometimes for name in names.split(", ")]
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
+        guard(cls)
         for name in FITS:
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
             if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
@@ -67,7 +70,7 @@ class Declared(CallbackSupportMixin, BaseEstimator):
     @classmethod
     def _guarded(cls, fit: Callable[..., Any]) -> Callable[..., Any]:
         """A method that fits, with what has to happen before and after it."""
-        return _forgetting(fit)
+        return _sound(fit)
 
     def _after_fit(self) -> Self:
         """The model itself, once it is fitted, else scikit-learn's `NotFittedError`; one without a fit always is."""
@@ -109,18 +112,22 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(a == b) or (isinstance(a, (float, np.floating)) and bool(np.isnan(a) and np.isnan(b)))
 
 
-def _forgetting(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A `fit` that first deletes attributes that only some fits set, so that nothing of an earlier fit remains."""
-    if fit.__name__ != "fit":
-        return fit
+def _sound(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that fits and refuses parameters that are malformed matrices.
+
+    A `fit` also deletes attributes that only some fits set first, so that nothing of an earlier fit remains.
+    """
+    forgets = fit.__name__ == "fit"
 
     @functools.wraps(fit)
-    def anew(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for name in self._conditional:
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for name in self._conditional if forgets else ():
             vars(self).pop(name, None)
+        for name in self._parameter_constraints:
+            check_sparse(getattr(self, name), name)
         return fit(self, *args, **kwargs)
 
-    return anew
+    return checked
 
 
 def _explaining(init: Callable[..., None]) -> Callable[..., None]:

@@ -23,6 +23,10 @@ class NotCovered(ParameterError, NotImplementedError):
     """A combination of hyper-parameters that could have a meaning and has none here."""
 
 
+class Malformed(InputError):
+    """Data whose parts contradict each other, as indices outside a sparse matrix: to follow them ends the process."""
+
+
 class Singular(InputError, LinAlgError):
     """A matrix that has to be inverted is singular; scikit-learn's programs catch NumPy's `LinAlgError`."""
 

@@ -7,15 +7,17 @@ numbers that overflow, and the `ConvergenceWarning` of a solver that stopped ear
 import functools
 import warnings
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from didact.core.backend import is_sparse, like
+from didact.core.backend import is_sparse, is_tensor, like, local
 from didact.core.categories import learn_categories
 from didact.core.declared import Declared
+from didact.core.entrance import beside_rows
 from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
@@ -44,6 +46,7 @@ class Estimator(Declared):
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _infinite: ClassVar[bool] = False  # whether infinite values in X are allowed
     _text_codes: ClassVar[bool] = False  # whether columns of text are categories without being named
+    _new_codes: ClassVar[bool] = False  # whether a category that fit has not seen has a code; else it is missing
     _negative_codes: ClassVar[bool] = True  # whether negative numbers can be categories; else they are missing
     _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether the model computes on a tensor's device; else tensors become arrays
@@ -55,6 +58,11 @@ class Estimator(Declared):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._conditional.remove("feature_names_in_")  # which validation keeps or deletes by itself
+        home = next((base for base in cls.__mro__ if "score" in vars(base)), cls)
+        if home.__module__.startswith("sklearn."):  # the method of a mixin
+            score = vars(home)["score"]
+            plain = score in (ClassifierMixin.score, RegressorMixin.score)
+            cls.score = beside_rows(_of_tensors(score) if plain else score)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
             _REGISTRY[f"{cls.__module__}.{cls.__qualname__}"] = cls
 
@@ -137,8 +145,8 @@ def remember(model: Any, *results: Any) -> None:
     """Store how a fit went: its status, optimality and objective; several results are those of problems side by side.
 
     A result has a `status`, an `optimality` and a `history`, which may be None. Together, the status is that of the
-    first that has not converged, the optimality the largest, and the objective the sum, to which one that has ended goes
-    on contributing its last value.
+    first that has not converged, the optimality the largest, and the objective the sum, to which a problem that is
+    solved goes on contributing its last value.
     """
     worst = next((one for one in results if one.status != "converged"), results[0])
     found: dict[str, Any] = {"fit_status_": worst.status}
@@ -197,6 +205,19 @@ def registry() -> dict[str, type]:
 def instances(cls: Any) -> list[Any]:
     """Instances of an estimator for the registry checks."""
     return [cls(**params) for params in cls._test_params]
+
+
+def _of_tensors(score: Callable[..., float]) -> Callable[..., float]:
+    """A score of scikit-learn's, which reads arrays, of tensors as well: predictions are made where X is."""
+
+    @functools.wraps(score)
+    def scored(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        if not any(map(is_tensor, (X, y, sample_weight))):
+            return score(self, X, y, sample_weight)
+        told = SimpleNamespace(predict=lambda rows: local(self.predict(rows)))
+        return score(told, X, local(y), local(sample_weight))
+
+    return scored
 
 
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:

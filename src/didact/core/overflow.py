@@ -14,6 +14,8 @@ from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import Array
 
+VANISHED = 1e-290  # sums of squares below have lost digits
+
 
 class Largest(NamedTuple):
     """The largest absolute value of each column."""
@@ -72,6 +74,17 @@ def too_large(what: str, most: float) -> InputError:
     )
 
 
+def too_small(what: str, most: float) -> InputError:
+    """The error to raise where the squares of values up to `most` vanish."""
+    return InputError(f"{what} has no values above {most:.2g}, whose squares vanish: multiply it by a power of ten.")
+
+
+def to_unit(X: Array) -> tuple[Array, int]:
+    """An array divided by a power of two, and its exponent, so that squares neither overflow nor vanish."""
+    scale = int(np.frexp(np.abs(X).max(initial=0.0))[1])
+    return np.ldexp(X, -scale), scale
+
+
 def refuse_overflow(rows: Any, statistic: Any) -> None:
     """Refuse rows whose statistic is not finite, and name the columns, or the target, with the largest values."""
     if all_finite(statistic):
@@ -94,10 +107,22 @@ def refuse_extreme(X: Any, names: Sequence[str] | None) -> None:
     if len(large):
         raise too_large(f"Input X in {listed(large, names)}", float(sizes[large].max()))
     if len(small):
-        raise InputError(
-            f"Input X in {listed(small, names)} has no values above {sizes[small].max():.2g}, whose squares vanish: "
-            "multiply it by a power of ten."
-        )
+        raise too_small(f"Input X in {listed(small, names)}", float(sizes[small].max()))
+
+
+def refuse_vanished(rows: Any, squares: Any) -> None:
+    """Refuse rows whose sums of squares, or variances, are nearly all lost because all values are tiny."""
+    if float(np.max(squares, initial=0.0)) >= VANISHED or not rows.n_features:
+        return
+    most = float(rows.reduce(largest_entries).sizes.max())
+    if 0.0 < most < np.sqrt(VANISHED):
+        raise too_small("Input X", most)
+
+
+def refuse_small(X: Any, names: Sequence[str] | None = None) -> None:
+    """Refuse an array of rows whose squared distances would vanish, by column."""
+    if not is_tensor(X) and X.dtype.kind == "f" and 0.0 < _sizes(X).max(initial=0.0) < np.sqrt(VANISHED):
+        refuse_extreme(X, names)
 
 
 def refuse_large(X: Any, names: Sequence[str] | None = None) -> None:

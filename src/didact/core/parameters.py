@@ -188,17 +188,20 @@ HOW_IT_WENT = [
 ]
 
 
-def attributes(cls: type) -> list[Attribute]:
+def attributes(cls: type, listed: str = "_attrs") -> list[Attribute]:
     """The declared attributes of a class: its own, then those of its bases that it does not redeclare.
 
+    `listed` is "_attrs", or "_hidden" for what partial_fit and predictions keep beside them, which is not documented.
     Classes that count iterations have `HOW_IT_WENT`, too.
     """
     found: dict[str, Attribute] = {}
     for base in cls.__mro__:
-        for attribute in vars(base).get("_attrs", [CLASSES] if base is ClassifierMixin else ()):
+        known = [CLASSES] if base is ClassifierMixin and listed == "_attrs" else ()
+        for attribute in vars(base).get(listed, known):
             found.setdefault(attribute.names, attribute)
     names = {name for attribute in found.values() for name in attribute.names.split(", ")}
-    more = [attribute for attribute in HOW_IT_WENT if "n_iter_" in names and attribute.names not in names]
+    iterates = listed == "_attrs" and "n_iter_" in names
+    more = [attribute for attribute in HOW_IT_WENT if iterates and attribute.names not in names]
     return [*found.values(), *more]
 
 

@@ -1,28 +1,28 @@
 """Validation of sparse matrices: malformed ones are refused, and the caller's own object is never modified.
 
 SciPy and compiled loops follow the indices of a sparse matrix even outside its memory, and SciPy does not check all of
-them when a matrix is made, nor any that are assigned later. So `check_sparse` checks them once, in O(entries). Models
-get `own_rows`: CSR rows with sorted indices and no duplicates, so that SciPy has no reason to sort or sum the caller's
-arrays in place.
+them when a matrix is made, nor any that are assigned later. So `check_sparse` checks them once, in O(entries): where
+`core/validation` lets rows in, and wherever else a user may bring a matrix. Models get `own_rows`: CSR
+rows with sorted indices and no duplicates, so that SciPy has no reason to sort or sum the caller's arrays in place.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.errors import InputError
+from didact.core.errors import Malformed
 
+T = TypeVar("T")
 CURE = "Build it anew, for example with scipy.sparse.csr_array((values, (rows, columns)), shape=…)."
 
 
-def check_sparse(X: Any, name: str = "X") -> None:
-    """Refuse a sparse matrix whose arrays are inconsistent; anything else passes."""
-    if not sp.issparse(X):
-        return
-    said = _fault(X)
+def check_sparse(X: T, name: str = "X") -> T:
+    """Anything as it is, unless it is a sparse matrix whose arrays are inconsistent: that is refused."""
+    said = _fault(X) if sp.issparse(X) else ""
     if said:
-        raise InputError(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")
+        raise Malformed(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")  # type: ignore[attr-defined]
+    return X
 
 
 def own_rows(X: Any) -> Any:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from didact.core.backend import is_tensor, local, namespace
+from didact.core.backend import is_sparse, is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError, ParameterError, WrongType
 from didact.core.frames import column_names, plain, table
@@ -28,7 +28,7 @@ from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 from didact.core.threads import parallel_parts
-from didact.core.typing import Array
+from didact.core.typing import AnyArray, Array
 
 FLOATS = [np.float64, np.float32]
 SQUARES, SUMS = 1e150, 1e300  # largest targets whose sums of squares, or sums, stay finite for 1e8 rows
@@ -63,7 +63,7 @@ def check_memory(
             refuse_text(X, "categorical_features" in estimator._parameter_constraints)
             return validate_data(estimator, X, *((y,) if target_how else ()), reset=reset, **how, **target_how)
         validate_data(estimator, X, reset=reset, skip_check_array=True)  # names only: X may hold text until it is coded
-        coded = categories.encode(X)
+        coded = categories.encode(X, estimator._new_codes)
         if not target_how:
             return check_array(coded, estimator=estimator, input_name="X", **how)
         return check_X_y(coded, y, estimator=estimator, **how, **target_how)
@@ -142,6 +142,7 @@ class BlockCheck(NamedTuple):
     by_category: bool = False  # whether the model has the parameter categorical_features
     infinite: bool = False
     largest: float = SQUARES  # the largest allowed target
+    new: bool = False  # whether a category that fit has not seen has a code
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -150,7 +151,7 @@ class BlockCheck(NamedTuple):
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
         by_category = "categorical_features" in estimator._parameter_constraints
-        limits = bool(estimator._infinite), float(estimator._largest_target)
+        limits = bool(estimator._infinite), float(estimator._largest_target), bool(estimator._new_codes)
         return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, *limits)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> Block:
@@ -166,7 +167,7 @@ class BlockCheck(NamedTuple):
         if self.categories is None:
             refuse_text(X, self.by_category)
         X = check_array(
-            plain(X) if self.categories is None else self.categories.encode(X),
+            plain(X) if self.categories is None else self.categories.encode(X, self.new),
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
             ensure_all_finite=False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip
@@ -211,6 +212,36 @@ def _float_type(X: Any) -> Any:
     types = [X.dtype] if column_names(X) is None and hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
     single = bool(types) and all(str(t) == "float32" for t in types)
     return np.dtype(np.float32 if single else np.float64)
+
+
+def given_rows(X: Any, name: str = "X") -> AnyArray:
+    """Rows of numbers, (n, p), that a function or a noun is given: an array or a tensor of floats, or CSR rows.
+
+    Whether they are finite is not looked at: `require_finite` does that, where it is needed.
+    """
+    if is_tensor(X):
+        rows = X if X.dtype.is_floating_point else namespace(X).astype(X, namespace(X).float64)
+    elif is_sparse(X):
+        rows = own_rows(check_sparse(X, name).tocsr())
+    else:
+        rows = _array(X, name)
+    if rows.ndim != 2:
+        raise InputError(f"{name} must have two dimensions, rows and columns, not {rows.ndim}: use X.reshape(-1, 1).")
+    if not is_tensor(rows) and rows.dtype not in FLOATS:
+        rows = rows.astype(np.float64)
+    return rows
+
+
+def _array(X: Any, name: str) -> Array:
+    """An array of numbers that are real."""
+    try:
+        found = np.asarray(X)
+        found = found if found.dtype.kind in "fiubc" else found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a table of numbers: {error}.") from error
+    if found.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers: give real ones.")
+    return found
 
 
 def _check_table(X: Any, name: str = "X") -> None:

@@ -30,6 +30,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
+from didact.core.validation import given_rows
 from didact.engines.spectral.eigen import fixed_signs
 from didact.engines.spectral.principal import cases_of
 from didact.parts.statistics.moments import moments
@@ -289,7 +290,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
 
 def _restored(Z: Any, loadings: Array, scale: Array, mean: Array) -> Any:
     """Columns from scores."""
-    Z = Z if is_tensor(Z) else np.asarray(Z)
-    if Z.ndim != 2 or Z.shape[1] != loadings.shape[1]:
+    Z = as_dense(given_rows(Z))
+    if Z.shape[1] != loadings.shape[1]:
         raise InputError(f"inverse_transform takes rows of {loadings.shape[1]} scores; got shape {tuple(Z.shape)}.")
     return Z @ like(loadings.T * scale, Z) + like(mean, Z)

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from didact.core.errors import need
+from didact.core.handed_on import hand_on
 from didact.datasets.short_messages import make_messages
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["bundled", "load_penguins", "make_messages"]
+__getattr__, __dir__ = hand_on(__name__)
 
 _FOLDER = Path(__file__).parent
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
+from didact.core.parameters import between, whole
 from didact.core.random import streams
 
 SPAM = (
@@ -47,6 +49,7 @@ GREETINGS = ("hello", "hi", "dear friend", "good morning", "dear all", "", "", "
 FAREWELLS = ("best wishes", "thanks", "see you", "your team", "", "", "")
 
 
+@entrance(n_samples=whole(1), spam=between(0, 1), mixing=between(0, 1))
 def make_messages(
     n_samples: int = 600, spam: float = 0.35, mixing: float = 0.06, random_state: Any = 0
 ) -> tuple[list[str], Any]:

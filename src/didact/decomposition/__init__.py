@@ -1,5 +1,6 @@
 """Few components behind many columns: principal components, factors, sources, and parts that add up."""
 
+from didact.core.handed_on import hand_on
 from didact.decomposition.factor_analysis import FactorAnalysis
 from didact.decomposition.fast_ica import FastICA, fastica
 from didact.decomposition.incremental_pca import IncrementalPCA
@@ -21,3 +22,4 @@ __all__ = [
     "fastica",
     "non_negative_factorization",
 ]
+__getattr__, __dir__ = hand_on(__name__)

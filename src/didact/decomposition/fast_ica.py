@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import remember, warn_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state, whole
@@ -87,7 +88,7 @@ class FastICA(_Sources):
         attributes = lambda W: matrices(self._scaled(W, white), white, dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, attributes=attributes) as progress, blas_for(k):
             solver = fixed_point if self.algorithm == "parallel" else deflation
-            start = first_matrix(self.w_init, k, self.random_state)
+            start = self._start(white, k)
             result = solver(inner, start, contrast, self.tol, self.max_iter, progress.report)
             self.__dict__.update(attributes(result.x))
         self.n_iter_ = max(1, result.n_iter)
@@ -95,6 +96,12 @@ class FastICA(_Sources):
         if not result.converged and result.status != "stopped":
             warn_convergence(self, NOT_AT_REST)
         return self
+
+    def _start(self, white: White | None, k: int) -> Array:
+        """W to begin with; a given one is for white rows with the signs that scikit-learn gives them."""
+        W = first_matrix(self.w_init, k, self.random_state)
+        turned = self.w_init is not None and white is not None
+        return W * np.where(white.matrix[:, 0] < 0, -1.0, 1.0) if turned else W  # type: ignore[union-attr]
 
     def _contrast(self) -> Contrast:
         arguments = self.fun_args or {}
@@ -122,6 +129,7 @@ class FastICA(_Sources):
         return unit * with_signs(W @ white.matrix)
 
 
+@entrance()
 def fastica(
     X: Any, n_components: Any = None, *, algorithm: str = "parallel", whiten: Any = "unit-variance",
     fun: Any = "logcosh", fun_args: Any = None, max_iter: int = 200, tol: float = 1e-4, w_init: Any = None,

@@ -17,7 +17,7 @@ import numpy as np
 from didact.core.backend import as_dense, float_type, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import tagged
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, refuse_small
 from didact.core.parameters import attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
@@ -127,6 +127,8 @@ class IncrementalPCA(_Principal):
         if not np.isfinite(total):
             refuse_non_finite(X, rows.names)
             refuse_extreme(X, rows.names)
+        if total < np.finfo(float).tiny:
+            refuse_small(X, rows.names)
         k = self._count(past, *X.shape)
         found = learn_axes(past, X)
         left = found.values[k:]

@@ -20,12 +20,14 @@ from sklearn.exceptions import NotFittedError
 from didact.core.backend import as_dense, float_type, is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, tagged
+from didact.core.overflow import refuse_small
 from didact.core.parameters import at_least, attr, is_bool, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.decomposition.principal import components_given
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
-from didact.engines.gram.rows import gram_of, images
+from didact.engines.gram.rows import images, square_gram
 from didact.engines.spectral.kernel_axes import (
     KernelAxes,
     along_axes,
@@ -41,7 +43,7 @@ TILE = 512  # pre-images that are found together
 
 def ridge_preimages(kernel: Any, Z: Array, X: Array, alpha: float, cases: Array | None) -> Array:
     """The coefficients (n, p) of the ridge regression of rows X on coordinates Z."""
-    K = np.array(gram_of(kernel, Z, Z), np.float64)
+    K = np.array(square_gram(kernel, Z), np.float64)
     K.flat[:: len(K) + 1] += alpha if cases is None else alpha / cases
     try:
         return np.asarray(linalg.solve(K, X, assume_a="pos", check_finite=False))
@@ -141,9 +143,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.kernel_ = pairwise_kernel(self.kernel, *more, rows.n_features)
         self._refuse_preimages()
         (kept, *_), cases = counted_rows(rows, self.kernel_)
-        with FitProgress(self, X=X, y=y):
-            found = self._axes(kept, cases)
-        self._store(kept, cases, found, float_type(rows))
+        with FitProgress(self, X=X, y=y), blas_for(kept.shape[0]):
+            self._store(kept, cases, self._axes(kept, cases), float_type(rows))
         return self
 
     def _refuse_preimages(self) -> None:
@@ -160,6 +161,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         powers = (7 if k < 0.1 * n else 4) if self.iterated_power == "auto" else self.iterated_power
         how = {"tol": self.tol, "max_iter": self.max_iter, "images": powers, "seed": self.random_state}
         found = kernel_axes(gram_copy(self.kernel_, X), cases, k, self.eigen_solver, **how)
+        if found.values.max(initial=0.0) < np.finfo(float).tiny:
+            refuse_small(X, getattr(self, "feature_names_in_", None))
         if self.remove_zero_eig or self.n_components is None:
             kept = found.values > 0
             found = found._replace(values=found.values[kept], vectors=found.vectors[:, kept])

@@ -17,11 +17,16 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Block
+from didact.core.rows.gather import dense
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.decomposition.incomplete import factors_given, in_slabs, marginal_densities
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.scores import wide_joint
 from didact.parts.statistics.moments import Sums
+
+NO_MATRIX = "components_ and the variances of the noise say the same"
 
 
 def score_matrix(loadings: Array, noise: Array, prior: Array) -> Array:
@@ -138,18 +143,20 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> Any:
         """Rows from factors: μ + Λᵀz."""
         self._after_fit()
-        Z = np.asarray(to_numpy(X))
-        if Z.ndim != 2 or Z.shape[1] != len(self.components_):
+        Z = dense(given_rows(X))
+        if Z.shape[1] != len(self.components_):
             raise InputError(f"inverse_transform takes rows of {len(self.components_)} factors; got shape {Z.shape}.")
         return restored(Z, np.asarray(self.mean_, np.float64), np.asarray(self.components_, np.float64))
 
     def get_covariance(self) -> Array:
         """The covariance of the columns in the model, ΛᵀΦΛ + Ψ."""
-        return self._after_fit()._density()[1].dense()
+        refuse_square(len(self._after_fit().mean_), NO_MATRIX, 2)
+        return self._density()[1].dense()
 
     def get_precision(self) -> Array:
         """Its inverse."""
-        _, _, whitener = self._after_fit()._density()
+        refuse_square(len(self._after_fit().mean_), NO_MATRIX)
+        _, _, whitener = self._density()
         return whitener.solve(np.eye(len(self.mean_)))
 
     def score_samples(self, X: Any) -> Any:

@@ -37,6 +37,7 @@ from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
 RATES = {"quasi-newton": 1.0, "natural-gradient": 1.0, "stochastic": 0.01}
+TOLERANCES = {"quasi-newton": 1e-6, "natural-gradient": 1e-6, "stochastic": 1e-2}
 
 
 class MaximumLikelihoodICA(_Sources):
@@ -52,7 +53,8 @@ class MaximumLikelihoodICA(_Sources):
     Notes
     -----
     Cost: 2nk² multiply-adds and nk densities an iteration, in one pass on all threads; the stochastic rule k³ for each
-    row, one after the other, so that it depends on the order of rows, which are shuffled. Of the steps on all rows none
+    row, one after the other, so that it depends on the order of rows, which are shuffled: its answer, a mean of
+    iterates, is good to about the error that a sample has, and so is its tolerance. Of the steps on all rows none
     lowers the likelihood. More columns than sources are projected first (`n_components`); fewer cannot be separated.
     Order and signs of sources are not determined, their scale is that of p. Shape of computation: iterate.
 
@@ -81,7 +83,11 @@ class MaximumLikelihoodICA(_Sources):
     )
     learning_rate: Any = param(None, [above(0), none], "Length α of a step; None: 1, of the stochastic rule 0.01.")
     max_iter: int = param(200, whole(1), "Most iterations, or passes of the stochastic rule.")
-    tol: float = param(1e-6, at_least(0), "Largest slope of the mean log-likelihood at which a fit ends.")
+    tol: Any = param(
+        None,
+        [at_least(0), none],
+        "Largest slope of the mean log-likelihood at which a fit ends; None: 1e-6, of the stochastic rule 0.01.",
+    )
     w_init: Any = param(None, [array_like, none], "W to begin with, (k, k), for white rows; None: the identity matrix.")
     random_state: Any = param(None, random_state, "Seed of the order of rows in the stochastic rule.")
 
@@ -110,7 +116,8 @@ class MaximumLikelihoodICA(_Sources):
 
     def _solved(self, white: White, W: Array, report: Report) -> Result:
         rate = RATES[self.solver] if self.learning_rate is None else self.learning_rate
-        contrast, limits = Contrast(self.density, density=True), (self.tol, self.max_iter, report)
+        tol = TOLERANCES[self.solver] if self.tol is None else self.tol
+        contrast, limits = Contrast(self.density, density=True), (tol, self.max_iter, report)
         if self.solver == "stochastic":
             rng = streams(self.random_state, 1)[0]
             return stochastic_ascent(white.rows, W, contrast, rate, rng, *limits)

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator, remember, tagged, warn_convergence
 from didact.core.overflow import refuse_overflow
@@ -24,6 +25,7 @@ from didact.core.random import streams
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import one_blas_thread
+from didact.core.validation import given_rows
 from didact.decomposition.nonnegative import (
     Extent,
     Transformer,
@@ -41,6 +43,7 @@ from didact.engines.factors.tuning import START_SAMPLE
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
+SUMMABLE = 1e290  # powers of entries that can be added
 LEAST_SQUARES = 1e-280  # sum of squares below which products lose digits
 BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 MU_ZEROS = (
@@ -168,9 +171,10 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             start = self._start(rows, known, W, H)
             result = self._solved(rows, *start, beta, penalties, known.squares, progress.report)
         found, H = result.x
+        fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else float(result.value)
+        refuse_overflow(rows, fit)
         self.__dict__.update(attributes(result.x))
         self.n_components_, self.n_iter_ = len(self.components_), max(1, result.n_iter)
-        fit = objective(*_columns(rows), found, H, beta, penalties)[0] if found is not None else result.value
         self.reconstruction_err_ = float(np.sqrt(2.0 * max(fit, 0.0)))
         remember(self, result)
         if result.status == "iteration limit" and self.tol > 0:
@@ -231,6 +235,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if rows.memory:
             X, w = _columns(rows)
             first, parts = nonnegative_start(X, w, k, self.init, rng, mean)
+            # Where zeros become the mean of X, sums of parts are of the size of its square.
+            most = k * float(first.max(initial=0.0)) * float(parts.max(initial=0.0))
+            refuse_overflow(rows, most if most < SUMMABLE ** (1.0 / max(self._beta, 2.0)) else np.inf)
             return like(first, X), like(parts, X)
         sample = rows.reduce(sample_of, START_SAMPLE)
         return None, nonnegative_start(sample.rows, sample.weights, k, self.init, rng, mean)[1]
@@ -267,8 +274,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> Any:
         """Rows from weights of the parts: W H."""
         H = self._after_fit().components_
-        Z = X if is_sparse(X) or is_tensor(X) else np.asarray(X)
-        if len(Z.shape) != 2 or Z.shape[1] != len(H):
+        Z = given_rows(X)
+        if Z.shape[1] != len(H):
             raise InputError(f"inverse_transform takes rows of {len(H)} weights; got shape {tuple(Z.shape)}.")
         return Z @ like(H, Z)
 
@@ -289,6 +296,7 @@ def _in_units(block: Block, unit: float) -> Block:
     return block if block.weight is None else block._replace(weight=block.weight / unit)
 
 
+@entrance()
 def non_negative_factorization(
     X: Any, W: Any = None, H: Any = None, n_components: Any = "auto", *, init: Any = None, update_H: bool = True,
     solver: str = "cd", beta_loss: Any = "frobenius", tol: float = 1e-4, max_iter: int = 200, alpha_W: float = 0.0,

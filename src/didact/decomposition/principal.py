@@ -16,11 +16,15 @@ from didact.core.errors import InputError, Singular
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, is_bool, param
 from didact.core.rows import Block
+from didact.core.rows.memory import refuse_square
 from didact.core.threads import parallel_rows
 from didact.core.typing import AnyArray, Array
+from didact.core.validation import given_rows
 from didact.kernels.base import squares
 from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.moments import Sums
+
+NO_MATRIX = "components_, the variances along them and that of the noise say the same"
 
 
 def onto(X: AnyArray, mean: Array, axes: Array, scale: Array | None) -> AnyArray:
@@ -41,9 +45,8 @@ def back_from(Z: AnyArray, mean: Array, axes: Array) -> AnyArray:
 
 def components_given(X: Any, k: int) -> Any:
     """Rows of k coordinates, as an array or a tensor of floats."""
-    Z = X if is_tensor(X) else np.asarray(as_dense(X))
-    Z = Z if is_tensor(Z) or Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
-    if Z.ndim != 2 or Z.shape[1] != k:
+    Z = as_dense(given_rows(X))
+    if Z.shape[1] != k:
         raise InputError(f"inverse_transform takes rows of {k} components; got shape {tuple(Z.shape)}.")
     return Z
 
@@ -111,10 +114,12 @@ class _Principal(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return int(self.components_.shape[0])
 
     def _scale(self) -> Array | None:
-        """The deviations along the axes, at least rounding, if coordinates are whitened."""
+        """The deviations along the axes, at least rounding of the largest, if coordinates are whitened."""
         if not self.whiten:
             return None
-        return np.maximum(np.sqrt(self.explained_variance_), np.finfo(self.explained_variance_.dtype).eps)
+        deviations = np.sqrt(self.explained_variance_)
+        least = np.finfo(deviations.dtype).eps * (deviations.max(initial=0.0) or 1.0)
+        return np.maximum(deviations, least)
 
     def transform(self, X: Any) -> Any:
         """The coordinates of each row, (n, n_components)."""
@@ -130,7 +135,7 @@ class _Principal(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def get_covariance(self) -> Array:
         """The covariance of the columns in the model, V(Λ − σ²)Vᵀ + σ²I."""
-        self._after_fit()
+        refuse_square(len(self._after_fit().mean_), NO_MATRIX, 1)
         axes, noise = self.components_, self.noise_variance_
         covariance = (axes.T * np.maximum(self.explained_variance_ - noise, 0.0)) @ axes
         covariance.flat[:: len(covariance) + 1] += noise
@@ -138,6 +143,7 @@ class _Principal(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def get_precision(self) -> Array:
         """Its inverse."""
+        refuse_square(len(self._after_fit().mean_), NO_MATRIX, 1)
         _, axes, variances, noise = self._density()
         if len(axes) == axes.shape[1]:
             return (axes.T / variances) @ axes

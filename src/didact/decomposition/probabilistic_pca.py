@@ -65,12 +65,12 @@ def density_of(S: Spread, count: int, variances: Array) -> tuple[Axes, LowRank]:
 
 def log_likelihood(S: Spread, theta: Axes) -> float:
     """The mean log-likelihood of a row."""
-    W, noise = theta
-    p, k = W.shape
-    M = W.T @ W + noise * np.eye(k)
-    inner = float(np.trace(np.linalg.solve(M, W.T @ times(S, W)))) if k else 0.0
-    log_det = (p - k) * np.log(noise) + (np.linalg.slogdet(M)[1] if k else 0.0)
-    return -0.5 * (p * LOG_2PI + float(log_det) + (float(S.variances.sum()) - inner) / noise)
+    p, k = theta.loadings.shape
+    W, noise = theta.loadings / np.sqrt(theta.noise), theta.noise  # in units of the noise: fourth powers overflow
+    M = W.T @ W + np.eye(k)
+    inner = float(np.trace(np.linalg.solve(M, W.T @ (times(S, W) / noise)))) if k else 0.0
+    log_det = p * np.log(noise) + (np.linalg.slogdet(M)[1] if k else 0.0)
+    return -0.5 * (p * LOG_2PI + float(log_det) + float(S.variances.sum()) / noise - inner)
 
 
 def by_em(S: Spread, start: Axes, tol: float, max_iter: int, report: Report) -> Result:
@@ -78,22 +78,25 @@ def by_em(S: Spread, start: Axes, tol: float, max_iter: int, report: Report) -> 
     p, k = start.loadings.shape
     trace = float(S.variances.sum())
 
-    def maximize(theta: Axes, SW: Array) -> Axes:
+    def sums(theta: Axes) -> Array:
+        return times(S, theta.loadings / theta.noise)
+
+    def maximize(theta: Axes, T: Array) -> Axes:
         W, noise = theta
         M = W.T @ W + noise * np.eye(k)
-        new = np.linalg.solve((noise * np.eye(k) + np.linalg.solve(M, W.T @ SW)).T, SW.T).T
-        rest = trace - float(np.trace(np.linalg.solve(M, new.T @ SW)))
+        new = np.linalg.solve((np.eye(k) + np.linalg.solve(M, W.T @ T)).T, T.T).T
+        rest = trace - noise * float(np.trace(np.linalg.solve(M, new.T @ T)))
         return Axes(new, max(rest / p, LEAST * trace / p))
 
     def further(old: Axes, new: Axes, share: float) -> Axes:
         return Axes(old.loadings + share * (new.loadings - old.loadings), old.noise * (new.noise / old.noise) ** share)
 
-    expect = lambda theta: (log_likelihood(S, theta), times(S, theta.loadings))  # noqa: E731
+    expect = lambda theta: (log_likelihood(S, theta), sums(theta))  # noqa: E731
     result = em(expect, maximize, start, tol, max_iter, report, further)
     if tol == 0 and result.converged:  # the likelihood is flat to rounding, but its maximum is nearer still
         theta = result.x
         for _ in range(REST_STEPS):
-            theta = maximize(theta, times(S, theta.loadings))
+            theta = maximize(theta, sums(theta))
         result = dataclasses.replace(result, x=theta)
     return result
 

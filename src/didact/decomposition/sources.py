@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_tensor, like
+from didact.core.backend import as_dense, float_type, is_tensor, like
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator, tagged
 from didact.core.parameters import attr
@@ -20,6 +20,7 @@ from didact.core.random import streams
 from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for, parallel_rows
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.decomposition.spread import spread_of
 from didact.engines.spectral.eigen import fixed_signs
 
@@ -120,8 +121,8 @@ class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any, copy: bool = True) -> Any:
         """Rows from sources; `copy` has no effect."""
         mixing = self._after_fit().mixing_
-        S = X if is_tensor(X) else np.asarray(X)
-        if S.ndim != 2 or S.shape[1] != mixing.shape[1]:
+        S = as_dense(given_rows(X))
+        if S.shape[1] != mixing.shape[1]:
             raise InputError(f"inverse_transform takes rows of {mixing.shape[1]} sources; got shape {tuple(S.shape)}.")
         found = apart(S, None, mixing)
         mean = getattr(self, "mean_", None)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.core.overflow import refuse_overflow
+from didact.core.overflow import refuse_overflow, refuse_vanished
 from didact.core.rows import Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.typing import Array
@@ -60,6 +60,7 @@ def spread_of(rows: Rows) -> Spread:
     if rows.missing and found.gaps:
         return found
     refuse_overflow(rows, (found.mean, found.variances))
+    refuse_vanished(rows, found.variances)
     require_variance(found.variances)
     return found
 

@@ -1,5 +1,6 @@
 """Gaussian classes: linear and quadratic discriminants, and the family of classifiers between them."""
 
+from didact.core.handed_on import hand_on
 from didact.discriminant_analysis.gaussian import GaussianClassifier
 from didact.discriminant_analysis.kernel import KernelDiscriminantAnalysis
 from didact.discriminant_analysis.linear import LinearDiscriminantAnalysis
@@ -11,3 +12,4 @@ __all__ = [
     "LinearDiscriminantAnalysis",
     "QuadraticDiscriminantAnalysis",
 ]
+__getattr__, __dir__ = hand_on(__name__)

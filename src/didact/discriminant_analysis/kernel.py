@@ -29,6 +29,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.discriminant_analysis.linear import NO_VARIANCE
 from didact.engines.components.posterior import class_priors, log_posterior, most_probable, posterior
@@ -39,6 +40,7 @@ from didact.parts.statistics.shrinkage import shrunk
 
 OUTSHRUNK = 1e-5  # of the shrinkage, as a share of the largest variance: axes with less are left out
 NO_SPREAD = 1e-10  # a share of the largest variance that is rounding
+ROUNDING = 10 * float(np.finfo(float).eps)  # variance within classes of equal rows, by the largest k(x, x)
 
 
 class Fisher(NamedTuple):
@@ -49,18 +51,22 @@ class Fisher(NamedTuple):
     shares: Array
 
 
-def fisher(Z: Array, codes: Array, cases: Array, shrinkage: float, between_by: str, centre: str) -> Fisher | None:
-    """Fisher's directions of rows Z with class numbers; None if there is no variance within the classes."""
+def fisher(
+    Z: Array, codes: Array, cases: Array, shrinkage: float, between_by: str, centre: str, noise: float
+) -> Fisher | None:
+    """Fisher's directions of rows Z with class numbers; None if no variance within the classes is above the noise."""
     N = np.bincount(codes, cases)
     means = np.stack([np.bincount(codes, cases * column) for column in Z.T], axis=1) / N[:, None]
     D = np.sqrt(cases / cases.sum())[:, None] * (Z - means[codes])
     within = D.T @ D
+    if np.linalg.norm(within) <= noise:
+        return None
     values, vectors = linalg.eigh(shrunk(within, shrinkage) if shrinkage else within)
     rank = int((values > NO_SPREAD * max(float(values[-1]), NO_SPREAD * float(np.square(Z).max(initial=0.0)))).sum())
     if rank == 0:
         return None
     if rank < len(values):  # singular: fewer principal components, the first ones, leave it an inverse
-        return fisher(Z[:, :rank], codes, cases, shrinkage, between_by, centre)
+        return fisher(Z[:, :rank], codes, cases, shrinkage, between_by, centre, noise)
     W = vectors / np.sqrt(values)
     count = N / N.sum() if between_by == "rows" else np.full(len(N), 1.0 / len(N))
     middle = (N / N.sum() if centre == "rows" else np.full(len(N), 1.0 / len(N))) @ means
@@ -148,21 +154,23 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.kernel_ = pairwise_kernel(self.kernel, *more, rows.n_features)
         self.classes_ = np.unique(to_numpy(rows.whole().y))
         block, cases = counted_rows(rows, self.kernel_)
-        with FitProgress(self, X=X, y=y):
+        with FitProgress(self, X=X, y=y), blas_for(block.X.shape[0]):
             self._store(block.X, to_numpy(block.y), cases, float_type(rows))
         return self
 
     def _store(self, X: AnyArray, y: Array, cases: Array | None, dtype: Any) -> None:
         labels, codes = np.unique(y if cases is None else y[cases > 0], return_inverse=True)
         self._refuse(len(labels))
-        axes = kernel_axes(gram_copy(self.kernel_, X), cases, X.shape[0], "dense")
+        K = gram_copy(self.kernel_, X)
+        noise = ROUNDING * float(np.abs(np.diagonal(K)).max(initial=0.0))
+        axes = kernel_axes(K, cases, X.shape[0], "dense")
         # Coordinates along axes of little variance are mostly rounding, and shrinkage leaves nothing of them.
         size = int((axes.values > OUTSHRUNK * self.shrinkage * axes.values[0]).sum())
         size = size if self.pca_components is None else min(size, self.pca_components)
         weighed = np.ones(len(y)) if cases is None else cases
         there = weighed > 0
         Z = (axes.vectors[there, :size] * np.sqrt(axes.values[:size])) / weighed[there, None]
-        how = self.shrinkage, self.between, self.centre
+        how = self.shrinkage, self.between, self.centre, noise
         found = fisher(Z, codes, weighed[there], *how) if size > 0 else None
         if found is None:
             raise InputError(NO_VARIANCE)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from didact.core.entrance import guard
 from didact.core.errors import InputError, ParameterError
 from didact.core.random import streams
 from didact.core.rows import reduce_blocks
@@ -29,6 +30,11 @@ class Distribution(Noun):
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        guard(cls)
+
     event_ndim: ClassVar[int] = 0  # dimensions of one observation: 0 a number, 1 a vector
 
     def __eq__(self, other: object) -> bool:
@@ -137,6 +143,9 @@ class Distribution(Noun):
     def log_base(cls, x: AnyArray) -> AnyArray:
         """log b(x)."""
         return np.zeros(np.shape(x)[: np.ndim(x) - cls.event_ndim])
+
+
+guard(Distribution)
 
 
 class Weighted(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 
@@ -55,6 +56,7 @@ class Posterior(NamedTuple):
         return float(each[int(np.argmax(self.probabilities if how == "map" else self.log_likelihoods))])
 
 
+@entrance()
 def posterior(
     hypotheses: Sequence[Any],
     prior: Sequence[float],

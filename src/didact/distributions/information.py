@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 from didact.distributions.base import Distribution
@@ -29,6 +30,7 @@ from didact.distributions.uniform import Uniform
 UNITS = {"bits": math.log(2), "nats": 1.0}
 
 
+@entrance()
 def information_content(p: Any, unit: str = "bits") -> Any:
     """The information −log p of an event of probability p: 3 bits for 1/8. Cost O(1).
 
@@ -49,6 +51,7 @@ def information_content(p: Any, unit: str = "bits") -> Any:
         return -np.log(p) / _unit(unit)
 
 
+@entrance()
 def entropy(p: Any, unit: str = "bits") -> float:
     """The expected information of a distribution, given by counts, probabilities or a distribution. Cost O(K).
 
@@ -65,6 +68,7 @@ def entropy(p: Any, unit: str = "bits") -> float:
     return float(np.sum(_entropies(p))) / _unit(unit)
 
 
+@entrance()
 def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
     """The expected length −Σ p log q of a message from p in a code that is optimal for q. Cost O(K).
 
@@ -81,6 +85,7 @@ def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
     return float(np.sum(_entropies(p) + _divergences(p, q))) / _unit(unit)
 
 
+@entrance()
 def kl_divergence(p: Any, q: Any, unit: str = "bits") -> float:
     r"""The Kullback–Leibler divergence Σ p log p/q ≥ 0 of q from p; 0 only if they are equal.
 
@@ -147,6 +152,7 @@ def _values(p: Any, q: Any) -> tuple[Array, Array]:
     return a, b
 
 
+@entrance()
 def mutual_information(joint: Any, columns: Any = None, unit: str = "bits") -> float:
     r"""The information that X has about Y: the divergence of the joint distribution from the product of its margins.
 

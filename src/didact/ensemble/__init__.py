@@ -2,6 +2,7 @@
 
 from sklearn.ensemble import StackingClassifier, StackingRegressor, VotingClassifier
 
+from didact.core.handed_on import hand_on
 from didact.ensemble.adaboost import AdaBoostClassifier
 from didact.ensemble.adaboost_regressor import AdaBoostRegressor
 from didact.ensemble.bagging import BaggingClassifier, BaggingRegressor
@@ -39,3 +40,4 @@ __all__ = [
     "VotingRegressor",
     "prune_ensemble",
 ]
+__getattr__, __dir__ = hand_on(__name__)

@@ -139,7 +139,7 @@ class _Forest(Estimator):
     _attrs = [
         TEMPLATE,
         attr("trees_", "list of Tree", "The arrays of the trees."),
-        attr("estimators_", "list of models", "The trees as models of their own; made when asked for."),
+        attr("estimators_", "list of models", "The trees as models of their own; made when first asked for."),
         attr("estimators_samples_", "list of arrays", "Row numbers that each tree was grown from, as often as drawn."),
         attr("feature_importances_", "(n_features,)", "Mean share of each feature in the decrease of impurity."),
         attr("n_outputs_", "int", "Number of outputs."),
@@ -240,7 +240,11 @@ class _Forest(Estimator):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trees as models of their own, with the forest's parameters; made when asked for."""
+        """The trees as models of their own, with the forest's parameters; made when first asked for."""
+        check_is_fitted(self)
+        return beside(self, self._members_of_trees, self.trees_, name="estimators_")
+
+    def _members_of_trees(self) -> list[Any]:
         template = self.estimator_
         names = ("n_features_in_", "feature_names_in_", "n_outputs_", "categories_", "classes_", "n_classes_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}

@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
+from didact.core.categories import encode_some
 from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import tagged
 from didact.core.parameters import attr, is_bool, none, one_of, param
@@ -16,6 +17,7 @@ from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.growers.forest import Recipe, draw_counts
 from didact.engines.trees.rows.targets import drawn_counts, label_targets, value_targets
+from didact.engines.trees.tree import mean_over_others
 from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of
@@ -238,6 +240,13 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     def predict(self, X: Any) -> Any:
         """The mean or median of the trees' predictions."""
         return self._after_fit()._map_rows(X, combined, self._pack, self.n_outputs_, self.combine)
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Array) -> Array:
+        """What `sklearn.inspection.partial_dependence` asks: the mean prediction at each point of some features."""
+        if self.combine != "mean":
+            raise ParameterError(f"With combine={self.combine!r} the trees do not add up: use method='brute'.")
+        points = encode_some(self.categories_, grid, target_features)
+        return np.mean([mean_over_others(tree, points, target_features)[:, 0] for tree in self.trees_], axis=0)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag squared error when a feature is shuffled; X, y as they were in the fit."""

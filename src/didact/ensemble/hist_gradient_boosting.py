@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier as TheirClassifier
+from sklearn.ensemble import HistGradientBoostingRegressor as TheirRegressor
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import attr, between, has, none, one_of, param
@@ -49,6 +51,7 @@ WITHIN = 0.9  # of the absolute residuals are within the width of Huber's loss, 
 CLASSIFICATION = {"log_loss": Logistic, "exponential": ExponentialLoss}
 
 
+@TheirRegressor.register  # so that `sklearn.inspection.partial_dependence` asks its trees
 class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     r"""Gradient boosting of numbers with trees on binned columns.
 
@@ -134,6 +137,7 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
             yield targets(raw, self._loss)
 
 
+@TheirClassifier.register
 class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     r"""Gradient boosting of classes with trees on binned columns.
 

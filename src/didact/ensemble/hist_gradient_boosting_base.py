@@ -49,7 +49,7 @@ from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.tree import Tree
 from didact.ensemble.held_out import stratified_split
 from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, named_signs
-from didact.ensemble.hist_gradient_boosting_outputs import answer, extended, raw_scores
+from didact.ensemble.hist_gradient_boosting_outputs import answer, extended, mean_raw, raw_scores
 from didact.ensemble.hist_gradient_boosting_scores import ScoreHistory
 
 GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection are brought here: that is quicker
@@ -126,6 +126,7 @@ class _Boosting(Estimator):
         attr("is_categorical_", "(n_features,) or None", "Which columns are categorical."),
         attr("categories_", "Categories or None", "The values of the categorical columns."),
     ]
+    _hidden = [attr("_start", "(n_trees_per_iteration_,)", "Predictions before the first tree.")]
 
     def fit(
         self,
@@ -393,6 +394,8 @@ class _Boosting(Estimator):
         out[:] = self._start
         for first in range(0, len(self._packed.roots), K):
             yield predict_sum(self._packed, X, out, first, first + K).astype(X.dtype)
+
+    _compute_partial_dependence_recursion = mean_raw  # what `sklearn.inspection.partial_dependence` asks
 
     @property
     def is_categorical_(self) -> Array | None:

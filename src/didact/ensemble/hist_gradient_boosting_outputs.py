@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.categories import encode_some
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster import raw_predictions
 from didact.engines.trees.predict.packed import join_packs, pack
 from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.predict.small_trees import Trees
-from didact.engines.trees.tree import Tree
+from didact.engines.trees.predict.unpack import unpacked
+from didact.engines.trees.tree import Tree, mean_over_others
 
 
 def extended(state: Packed | None, trees: list[Tree], outputs: int) -> Packed | None:
@@ -27,6 +29,15 @@ def raw_scores(X: Any, packed: Packed | None, start: Array) -> Array:
 def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
     """What `fn`, one of the functions below, makes of the raw scores of rows X."""
     return fn(raw_predictions(X, trees, start), *how)
+
+
+def mean_raw(self: Any, grid: Any, target_features: Array) -> Array:
+    """A method: the mean raw score (outputs, points), without the start, at each point of some features."""
+    points = encode_some(self.categories_, grid, target_features)
+    found = np.zeros((self.n_trees_per_iteration_, len(points)))
+    for tree, output in zip(unpacked(self._packed), self._packed.output, strict=True):
+        found[output] += mean_over_others(tree, points, target_features)[:, 0]
+    return found
 
 
 def targets(raw: Array, loss: Any) -> Array:

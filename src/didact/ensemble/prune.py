@@ -17,7 +17,9 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
 
 from didact.core.backend import local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import none, whole
 from didact.core.typing import Array
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_probabilities
@@ -53,6 +55,7 @@ class PrunedEnsemble(NamedTuple):
         return float(C[~np.eye(len(kept), dtype=bool)].mean()) if len(kept) > 1 else 1.0
 
 
+@entrance(max_learners=[whole(1), none])
 def prune_ensemble(
     ensemble: Any, X: Any, y: Any, *, max_learners: int | None = None, replacement: bool = False, score: Any = None,
     sample_weight: Any = None,

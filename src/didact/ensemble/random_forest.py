@@ -11,6 +11,8 @@ doi:10.1023/A:1010933404324.
 
 from typing import Any, ClassVar
 
+from sklearn.ensemble import RandomForestRegressor as TheirRegressor
+
 from didact.core.parameters import attr
 from didact.ensemble.forest_models import _ForestClassifier, _ForestRegressor
 from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -59,6 +61,7 @@ class RandomForestClassifier(_ForestClassifier):
     )
 
 
+@TheirRegressor.register  # so that `sklearn.inspection.partial_dependence` asks its trees
 class RandomForestRegressor(_ForestRegressor):
     r"""A random forest of regression trees; the prediction is the mean (or median) of theirs.
 

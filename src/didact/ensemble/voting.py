@@ -11,6 +11,7 @@ import sklearn.ensemble
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
+from didact.core.sparse import check_sparse
 from didact.core.typing import Array
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 
@@ -74,7 +75,13 @@ class VotingRegressor(sklearn.ensemble.VotingRegressor):
         """Fit all models to rows X with targets y; metadata such as sample_weight go to the models."""
         if self.combine not in ("mean", "median"):
             raise ParameterError(f"combine must be 'mean' or 'median', not {self.combine!r}.")
+        check_sparse(X)
         return super().fit(X, y, **fit_params)
+
+    def _predict(self, X: Any) -> Array:
+        """What the models predict, which may be scikit-learn's: they look at no index."""
+        check_sparse(X)
+        return super()._predict(X)
 
     def predict(self, X: Any) -> Array:
         """The mean or the median of the models' predictions."""

@@ -10,6 +10,7 @@
 
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 
+from didact.core.handed_on import hand_on
 from didact.feature_extraction import text
 from didact.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
@@ -22,3 +23,4 @@ __all__ = [
     "TfidfVectorizer",
     "text",
 ]
+__getattr__, __dir__ = hand_on(__name__)

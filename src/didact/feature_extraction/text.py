@@ -5,24 +5,11 @@
 True
 """
 
-from sklearn.feature_extraction.text import (
-    ENGLISH_STOP_WORDS,
-    CountVectorizer,
-    HashingVectorizer,
-    TfidfTransformer,
-    TfidfVectorizer,
-    strip_accents_ascii,
-    strip_accents_unicode,
-    strip_tags,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ENGLISH_STOP_WORDS",
-    "CountVectorizer",
-    "HashingVectorizer",
-    "TfidfTransformer",
-    "TfidfVectorizer",
-    "strip_accents_ascii",
-    "strip_accents_unicode",
-    "strip_tags",
-]
+from didact.core.handed_on import hand_on
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import *  # noqa: F403
+
+__getattr__, __dir__ = hand_on(__name__)

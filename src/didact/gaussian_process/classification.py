@@ -23,7 +23,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import attr, is_bool, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.gram.inducing import full_rows
@@ -149,6 +149,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         if not (w > 0).all():
             keep = np.flatnonzero(w > 0)
             X, codes, w = X[keep.tolist()] if is_tensor(X) else X[keep], codes[keep], w[keep]
+        refuse_square(X.shape[0], "use a sample of the rows, or KernelLogisticRegression(approximation='nystroem')")
         self._present, codes = np.unique(codes, return_inverse=True)
         if len(self._present) == 1:
             raise InputError(
@@ -193,7 +194,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
     def _keep(self, found: list[tuple[Any, Found]]) -> None:
         self.latents_ = [latent for latent, _ in found]
         self.n_iter_ = sum(best.n_iter for _, best in found)
-        self.log_marginal_likelihood_value_ = float(np.mean([o.log_marginal_likelihood_value_ for o in self.latents_]))
+        self.log_marginal_likelihood_value_ = np.mean([o.log_marginal_likelihood_value_ for o in self.latents_])
         for latent, best in found:
             complain(self, searched(latent.kernel_), best.complaint)
 
@@ -255,7 +256,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         if theta is None:
             if eval_gradient:
                 raise ParameterError("Gradient can only be evaluated for theta!=None")
-            return np.float64(self.log_marginal_likelihood_value_)
+            return self.log_marginal_likelihood_value_
         theta, size = np.asarray(theta, np.float64), len(searched(self.latents_[0].kernel_).where)
         if len(theta) not in (size, size * len(self.latents_)):
             raise ParameterError(

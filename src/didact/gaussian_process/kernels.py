@@ -1,35 +1,10 @@
 """scikit-learn's kernel objects, as they are: the processes here compute with `didact.kernels` of the same values."""
 
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    CompoundKernel,
-    ConstantKernel,
-    DotProduct,
-    Exponentiation,
-    ExpSineSquared,
-    Hyperparameter,
-    Kernel,
-    Matern,
-    PairwiseKernel,
-    Product,
-    RationalQuadratic,
-    Sum,
-    WhiteKernel,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "RBF",
-    "CompoundKernel",
-    "ConstantKernel",
-    "DotProduct",
-    "ExpSineSquared",
-    "Exponentiation",
-    "Hyperparameter",
-    "Kernel",
-    "Matern",
-    "PairwiseKernel",
-    "Product",
-    "RationalQuadratic",
-    "Sum",
-    "WhiteKernel",
-]
+from didact.core.handed_on import hand_on
+
+if TYPE_CHECKING:
+    from sklearn.gaussian_process.kernels import *  # noqa: F403
+
+__getattr__, __dir__ = hand_on(__name__)

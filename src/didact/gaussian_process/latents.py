@@ -12,6 +12,7 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import Mode, evidence_slope, full_gram, mode
 from didact.engines.gram.process import whitened
+from didact.gaussian_process.posterior import by_pieces
 from didact.gaussian_process.searched import Searched, searched
 from didact.gaussian_process.softmax import SoftmaxLatent, softmax_latent_at, softmax_shares
 from didact.kernels.base import Kernel
@@ -67,7 +68,7 @@ class Problem(NamedTuple):
         """The record of the solved problem, on the host."""
         return Latent(
             kernel_=search.shown,
-            log_marginal_likelihood_value_=float(found.value),
+            log_marginal_likelihood_value_=np.float64(found.value),
             y_train_=to_numpy(self.y).astype(np.int64),
             pi_=to_numpy(found.pi),
             W_sr_=to_numpy(found.root),
@@ -81,13 +82,17 @@ class Problem(NamedTuple):
 
 def moments_at(X: Any, fitted: Any, latent: Latent) -> tuple[Array, Array]:
     """Mean and variance of the latent function."""
-    kernel, U = searched(latent.kernel_).kernel, full_rows(X)
-    points = fitted[latent.rows]
-    points = points if points.dtype == object else like(full_rows(points), U)
-    K = kernel.gram(points, U)
-    V = whitened(like(latent.L_, K), like(latent.W_sr_, K)[:, None] * K)
-    variance = kernel.diagonal(U) - (V * V).sum(axis=0)
-    return to_numpy(like(latent.residual, K) @ K), np.maximum(to_numpy(variance), 0.0)
+    kernel, points = searched(latent.kernel_).kernel, fitted[latent.rows]
+
+    def of_some(some: Any) -> Array:
+        U = full_rows(some)
+        K = kernel.gram(points if points.dtype == object else like(full_rows(points), U), U)
+        V = whitened(like(latent.L_, K), like(latent.W_sr_, K)[:, None] * K)
+        variance = kernel.diagonal(U) - (V * V).sum(axis=0)
+        return np.column_stack([to_numpy(like(latent.residual, K) @ K), to_numpy(variance)])
+
+    mean, variance = by_pieces(of_some, X, latent.rows, kernel).T
+    return mean, np.maximum(variance, 0.0)
 
 
 def averaged_sigmoid(mean: Array, variance: Array) -> Array:

@@ -15,10 +15,14 @@ from scipy import linalg
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
 from didact.core.errors import ParameterError
+from didact.core.rows.memory import refuse_square
+from didact.core.threads import one_blas_thread, parallel_map
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import LowerBound, full_rows
 from didact.engines.gram.process import Evidence, whitened
 from didact.kernels.base import Kernel
+
+PIECE_NUMBERS, LEAST_ROWS = 1 << 20, 64  # of a matrix of new rows and fitted ones that is there at a time: 8 MB
 
 
 class Mean(NamedTuple):
@@ -91,30 +95,54 @@ def prior(kernel: Kernel, T: int) -> Posterior:
     return Posterior(kernel=kernel, points=none, coef=np.zeros((0, T)), L=none, inner=none, mean=mean)
 
 
-def _reduced(X: Any, p: Posterior, spread: bool) -> tuple[Any, list[tuple[float, AnyArray]]]:
-    """Means without units, and matrices M with signs such that the covariance is k(X, X) + Σ ±MᵀM."""
-    H = columns_of(X, p.mean.basis) if p.mean.basis.shape[1] else None
-    found: Any = 0.0 if H is None else H @ like(p.mean.beta, X)
+def by_pieces(fn: Any, X: Any, points: Any, kernel: Kernel) -> Any:
+    """fn of some of the rows X at a time, joined: their values with all fitted points are never there together.
+
+    Pieces are cut by numbers of rows alone and BLAS has one thread, so that bits do not depend on other threads.
+    """
+    if is_tensor(X):
+        return fn(X)
+    n, step = X.shape[0], max(LEAST_ROWS, PIECE_NUMBERS // max(len(points), 1))
+    pieces = [slice(a, a + step) for a in range(0, max(n, 1), step)]
+    with one_blas_thread:
+        parts = parallel_map(lambda rows: fn(X[rows]), pieces) if kernel.in_blocks() else [fn(X[r]) for r in pieces]
+    return np.concatenate(parts)
+
+
+def _values(U: Any, p: Posterior) -> AnyArray:
+    """k of rows with the points."""
+    return p.kernel.gram(U, p.points if p.points.dtype == object else like(p.points, U))
+
+
+def _means(X: Any, p: Posterior) -> AnyArray:
+    """Means of some rows, in units of the targets, without a mean function."""
+    U = full_rows(X)
+    found = like(np.zeros((X.shape[0], len(p.mean.shift))), U)
+    if p.mean.basis.shape[1]:
+        found = found + columns_of(U, p.mean.basis) @ like(p.mean.beta, found)
+    if len(p.coef):
+        found = found + _values(U, p) @ like(p.coef, found)
+    return found * like(p.mean.scale, found) + like(p.mean.shift, found)
+
+
+def _reduced(U: Any, p: Posterior) -> list[tuple[float, AnyArray]]:
+    """Matrices M with signs such that the covariance of rows is k(U, U) + Σ ±MᵀM."""
     parts: list[tuple[float, AnyArray]] = []
     if len(p.coef):
-        K = p.kernel.gram(X, p.points if p.points.dtype == object else like(p.points, X))
-        found = found + K @ like(p.coef, K)
-        if spread:
-            V = whitened(like(p.L, K), K.T)
-            parts.append((-1.0, V))
-            if len(p.inner):
-                parts.append((1.0, whitened(like(p.inner, K), V)))
-            if H is not None:
-                parts.append((1.0, whitened(like(p.mean.factor, K), H.T - like(p.mean.cross, K).T @ K.T)))
-    return found, parts
+        K = _values(U, p)
+        V = whitened(like(p.L, K), K.T)
+        parts.append((-1.0, V))
+        if len(p.inner):
+            parts.append((1.0, whitened(like(p.inner, K), V)))
+        if p.mean.basis.shape[1]:
+            H = columns_of(U, p.mean.basis)
+            parts.append((1.0, whitened(like(p.mean.factor, K), H.T - like(p.mean.cross, K).T @ K.T)))
+    return parts
 
 
 def means_at(X: Any, p: Posterior, function: Any) -> AnyArray:
     """Predictive means, (n,) or (n, T)."""
-    U = full_rows(X)
-    found, _ = _reduced(U, p, spread=False)
-    zeros = like(np.zeros((X.shape[0], len(p.mean.shift))), U)
-    found = zeros + found * like(p.mean.scale, zeros) + like(p.mean.shift, zeros)
+    found = by_pieces(lambda some: _means(some, p), X, p.points, p.kernel)
     return _shaped(found if function is None else found + function_values(function, X), X)
 
 
@@ -126,33 +154,45 @@ def _shaped(found: AnyArray, X: Any) -> AnyArray:
     return found.astype(float_type(X), copy=False)
 
 
-def _variances(X: Any, p: Posterior, noise: bool, given: float = 0.0) -> AnyArray:
-    U = full_rows(X)
-    _, parts = _reduced(U, p, spread=True)
-    variance = p.kernel.diagonal(U, same=noise) + given
-    for sign, M in parts:
-        variance = variance + sign * (M * M).sum(axis=0)
-    variance = namespace(variance).clip(variance, 0.0, None)
-    return variance[:, None] * like(p.mean.scale**2, variance)
+def _variances(X: Any, p: Posterior, noise: bool) -> AnyArray:
+    """Variances (n,), before units, with the kernel's white noise if that is asked for."""
+
+    def of_some(some: Any) -> AnyArray:
+        U = full_rows(some)
+        variance = p.kernel.diagonal(U, same=noise)
+        for sign, M in _reduced(U, p):
+            variance = variance + sign * (M * M).sum(axis=0)
+        return variance
+
+    return by_pieces(of_some, X, p.points, p.kernel)
+
+
+def _deviations(X: Any, p: Posterior, variance: AnyArray) -> AnyArray:
+    """Standard deviations, (n,) or (n, T), in units of the targets."""
+    deviation = namespace(variance).clip(variance, 0.0, None) ** 0.5
+    return _shaped(deviation[:, None] * like(p.mean.scale, deviation), X)
 
 
 def deviations_at(X: Any, p: Posterior, function: Any) -> AnyArray:
     """Predictive standard deviations, (n,) or (n, T), with the kernel's white noise."""
-    return _shaped(_variances(X, p, True) ** 0.5, X)
+    return _deviations(X, p, _variances(X, p, True))
 
 
-def intervals_at(X: Any, p: Posterior, function: Any, width: float, noise: bool, given: float) -> AnyArray:
-    """Bounds so many standard deviations from the mean, (n, 2) or (n, T, 2)."""
-    mean, half = means_at(X, p, function), width * _shaped(_variances(X, p, noise, given) ** 0.5, X)
+def intervals_at(X: Any, p: Posterior, function: Any, width: float, noise: bool, given: Array) -> AnyArray:
+    """Bounds so many standard deviations from the mean, (n, 2) or (n, T, 2); `given` are more variances of noise."""
+    if len(given) not in (1, X.shape[0]):
+        raise ParameterError(f"noise has {len(given)} variances for {X.shape[0]} rows: give one, or one for each.")
+    variance = _variances(X, p, noise)
+    mean, half = means_at(X, p, function), width * _deviations(X, p, variance + like(given, variance))
     return namespace(mean).stack([mean - half, mean + half], axis=mean.ndim)
 
 
 def covariances_at(X: Any, p: Posterior, function: Any) -> AnyArray:
     """The predictive covariance of all rows, (n, n) or (n, n, T)."""
+    refuse_square(X.shape[0], "ask for fewer rows at a time, or for return_std=True", len(p.mean.scale) + 1)
     U = full_rows(X)
-    _, parts = _reduced(U, p, spread=True)
     covariance = p.kernel.gram(U)
-    for sign, M in parts:
+    for sign, M in _reduced(U, p):
         covariance = covariance + sign * (M.T @ M)
     found = covariance[:, :, None] * like(p.mean.scale**2, covariance)
     return found[:, :, 0] if found.shape[2] == 1 else found

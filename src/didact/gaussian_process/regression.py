@@ -233,7 +233,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
                 f"The kernel, {search.shown}, is not returning a positive definite matrix. Try gradually increasing "
                 "the 'alpha' parameter of your GaussianProcessRegressor estimator."
             )
-        self.kernel_, self.log_marginal_likelihood_value_ = search.shown, float(found.value)
+        self.kernel_, self.log_marginal_likelihood_value_ = search.shown, np.float64(found.value)
         if Z is None:
             block, one = rows.whole(), rows.y_ndim == 1
             p = of_evidence(search.kernel, block.X, found, read.mean)
@@ -289,12 +289,24 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
             return mean, self._map(X, deviations_at)
         return (mean, self._map(X, covariances_at)) if return_cov else mean
 
-    def predict_interval(self, X: Any, level: float = 0.95, noise: bool = True) -> Any:
-        """Bounds (n, 2), or (n, T, 2), that hold y, or without noise f(x), with probability `level`."""
+    def predict_interval(self, X: Any, level: float = 0.95, noise: Any = True) -> Any:
+        """Bounds (n, 2), or (n, T, 2), that hold y, or with noise=False f(x), with probability `level`.
+
+        The noise is that of `White` in the kernel and of `alpha`. Where alpha has a variance for each fitted row, give
+        the variances of the rows X as `noise`, one or one for each, in the units of alpha: they take its place.
+        """
         if not 0 < level < 1:
             raise ParameterError(f"level is a probability between 0 and 1, not {level!r}.")
-        given = float(np.ravel(self.alpha)[0]) if noise and np.size(self.alpha) == 1 else 0.0
-        return self._map(X, intervals_at, float(ndtri(0.5 + 0.5 * level)), noise, given)
+        said = isinstance(noise, (bool, np.bool_))
+        if said and noise and np.size(self.alpha) > 1:
+            raise ParameterError(
+                "alpha has a variance for each fitted row, and the noise of these rows is not known: give "
+                "noise=variances, one or one for each row of X, or noise=False for the interval of f(x)."
+            )
+        given = np.ravel((self.alpha if noise else 0.0) if said else noise).astype(np.float64)
+        if not (len(given) and np.isfinite(given).all() and (given >= 0).all()):
+            raise ParameterError("noise is True, False, or variances, which are finite and not negative.")
+        return self._map(X, intervals_at, float(ndtri(0.5 + 0.5 * level)), not said or bool(noise), given)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Functions drawn from the process at rows X: (n, n_samples), or (n, T, n_samples)."""
@@ -314,7 +326,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         if theta is None:
             if eval_gradient:
                 raise ParameterError("Gradient can only be evaluated for theta!=None")
-            return np.float64(self._after_fit().log_marginal_likelihood_value_)
+            return self._after_fit().log_marginal_likelihood_value_
         self._after_fit()
         if self.inducing is not None:
             raise ParameterError("With inducing points the rows are not kept: the bound of other theta needs a fit.")

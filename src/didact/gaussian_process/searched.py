@@ -14,6 +14,7 @@ from sklearn.base import clone
 from didact import kernels as ours
 from didact.core.errors import DidactError, ParameterError
 from didact.core.estimator import warn_convergence
+from didact.core.sparse import check_sparse
 from didact.core.typing import Array
 from didact.gaussian_process import kernels as theirs
 from didact.gaussian_process.sample_start import from_sample, sample_start
@@ -248,7 +249,7 @@ def maximise(
                 best = max(best, Found(end.x, -end.value, None, n_iter), key=lambda found: found.value)
                 continue
         if callable(optimizer):
-            theta, value = optimizer(minus, start, bounds=bounds)
+            theta, value = check_sparse(optimizer(minus, start, bounds=bounds), "What the optimizer returned")
             found = Found(np.asarray(theta, np.float64), -float(value), None, n_iter)
         else:
             run = optimize.minimize(minus, start, method="L-BFGS-B", jac=True, bounds=bounds, callback=heard)

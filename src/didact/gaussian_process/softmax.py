@@ -62,7 +62,7 @@ class SoftmaxProblem(NamedTuple):
         at = found.L
         return SoftmaxLatent(
             kernel_=search.shown,
-            log_marginal_likelihood_value_=float(found.value),
+            log_marginal_likelihood_value_=np.float64(found.value),
             y_train_=to_numpy(self.y).argmax(axis=1),
             pi_=to_numpy(found.pi),
             W_sr_=to_numpy(at.root),
@@ -86,11 +86,12 @@ def softmax_moments(X: Any, fitted: Any, latent: SoftmaxLatent) -> tuple[Array, 
     kernel, U = searched(latent.kernel_).kernel, full_rows(X)
     points = fitted if fitted.dtype == object else like(full_rows(fitted), U)
     means, covariances = [], []
-    for a in range(0, U.shape[0], TILE):
-        K = kernel.gram(points, U[a : a + TILE])
-        at = Curved(like(latent.W_sr_, K), tuple(like(L, K) for L in latent.L_), like(latent.joint, K))
-        means.append(to_numpy(K.T @ like(latent.residual, K)))
-        covariances.append(to_numpy(latent_covariance(at, K, kernel.diagonal(U[a : a + TILE]))))
+    with blas_for(len(latent.joint)):
+        for a in range(0, U.shape[0], TILE):
+            K = kernel.gram(points, U[a : a + TILE])
+            at = Curved(like(latent.W_sr_, K), tuple(like(L, K) for L in latent.L_), like(latent.joint, K))
+            means.append(to_numpy(K.T @ like(latent.residual, K)))
+            covariances.append(to_numpy(latent_covariance(at, K, kernel.diagonal(U[a : a + TILE]))))
     return np.concatenate(means), np.concatenate(covariances)
 
 

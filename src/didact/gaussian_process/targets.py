@@ -7,6 +7,7 @@ import numpy as np
 from didact.core.backend import is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_square
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.centroids.starts import plus_plus
@@ -95,6 +96,7 @@ def evidence_of(rows: Rows, read: Targets, Z: Array | None) -> Any:
     """The function (kernel, whether with gradient) → evidence, or its bound with inducing points Z."""
     basis = read.mean.basis.shape[1]
     X, targets, noise = read(rows.whole()) if Z is None else (Z, None, None)
+    refuse_square(X.shape[0], "use inducing points, as in inducing=500" if Z is None else "use fewer of them", 1)
 
     def value(kernel: Any, gradient: bool) -> Any:
         with blas_for(X.shape[0]):

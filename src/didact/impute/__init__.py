@@ -6,6 +6,11 @@
 array([1., 2., 3.])
 """
 
-from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from typing import TYPE_CHECKING
 
-__all__ = ["KNNImputer", "MissingIndicator", "SimpleImputer"]
+from didact.core.handed_on import hand_on
+
+if TYPE_CHECKING:
+    from sklearn.impute import *  # noqa: F403
+
+__getattr__, __dir__ = hand_on(__name__)

@@ -26,9 +26,11 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import require_finite
+from didact.core.rows.memory import refuse_square, require_finite
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import (
+    FEWER_FEATURES,
     approximation_param,
     chosen_map,
     feature_rows,
@@ -208,25 +210,30 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         X, y, w, *_ = rows.whole()
         if not is_text(X):
             require_finite(X, rows.names)
+        with blas_for(X.shape[0]):
+            coef = self._solved(X, y, w)
+        if is_tensor(X):
+            return coef, to_numpy(X)
+        return coef, X if self.kernel_ == "precomputed" else X.copy()  # the user may use the memory of rows again
+
+    def _solved(self, X: AnyArray, y: AnyArray, w: Any) -> Array:
+        """Coefficients of all rows."""
         K = self._gram(X)
         warn_indefinite(self, self.kernel_, lambda: K)
         Y = y if y.ndim == 2 else y[:, None]
         w = row_weights(w, X.shape[0])
         if self.alphas is not None:
             path = partial(leave_one_out, to_numpy(K).astype(np.float64), to_numpy(Y).astype(np.float64), w)
-            coef = self._chosen(path, Y.shape[1])
-        else:
-            alpha = penalties(self.alpha, Y.shape[1])
-            coef = to_numpy(solve(K, _like(Y, K), _like(np.sqrt(w), K), alpha))
-            self.alpha_ = float(alpha[0]) if alpha.size == 1 else alpha
-        if is_tensor(X):
-            return coef, to_numpy(X)
-        return coef, X if self.kernel_ == "precomputed" else X.copy()  # the user may use the memory of rows again
+            return self._chosen(path, Y.shape[1])
+        alpha = penalties(self.alpha, Y.shape[1])
+        self.alpha_ = float(alpha[0]) if alpha.size == 1 else alpha
+        return to_numpy(solve(K, _like(Y, K), _like(np.sqrt(w), K), alpha))
 
     def _approximate(self, rows: Rows) -> tuple[Array, Any]:
         """Coefficients of landmarks or cosines, and these."""
         features = chosen_map(self.approximation, self.kernel_, rows, self.n_components, self.random_state)
         warn_landmarks(self, features)
+        refuse_square(features.size, FEWER_FEATURES)
         mapped = feature_rows(rows, features)
         S = mapped.reduce(moments).about_zero()
         if self.alphas is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced
+from didact.kernels.base import Kernel, Traced, count
 from didact.kernels.products import White
 from didact.parts.noun import require
 
@@ -220,7 +220,7 @@ class Warped(Kernel, NamedTuple("Warped", [("kernel", Kernel), ("function", Any)
 
     def _factors(self, X: AnyArray) -> AnyArray:
         f = self.function(X)
-        if f.shape != (X.shape[0],):
+        if f.shape != (count(X),):
             raise ParameterError(f"warp takes a function that returns one number a row; it returned shape {f.shape}.")
         return f
 

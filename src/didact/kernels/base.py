@@ -10,26 +10,43 @@ log θ, without a matrix for each parameter.
 Schölkopf, Smola (2002), Learning with Kernels; Shawe-Taylor, Cristianini (2004), doi:10.1017/CBO9780511809682.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.errors import InputError
+from didact.core.entrance import entrance
+from didact.core.errors import InputError, ParameterError
+from didact.core.sparse import check_sparse
 from didact.core.typing import AnyArray, Array
+from didact.core.validation import given_rows
 from didact.parts.noun import Noun
 
 Traced = tuple[AnyArray, Callable[[AnyArray], list[float]]]
+FEW = 64  # rows whose Gram matrix is computed for its diagonal alone
+MOST_LEVELS = 150  # of kernels in kernels: each takes some frames of Python, which has 1,000
 ROUNDING = 1e-10  # an eigenvalue that is negative by this share of the largest one is zero
 
 
 class Kernel(Noun):
-    """Base of all kernels. A kernel writes `gram` and, if it has parameters to be searched, `partials`.
+    """Base of all kernels. A kernel writes `gram` and, if it has parameters to be searched, `searched` and `partials`.
 
-    >>> from didact.kernels import RBF, Kernel
-    >>> isinstance(0.5 * RBF(2.0) + 1.0, Kernel)
-    True
+    A kernel of one's own is a class derived from it, a NamedTuple or one with its parameters as attributes. The other
+    methods follow from these; to write `diagonal`, `traced` and `pull_diagonal` as well is quicker.
+
+    >>> import numpy as np
+    >>> from didact.kernels import Kernel
+    >>> class Cauchy(Kernel):
+    ...     def __init__(self, width=1.0):
+    ...         self.width = width
+    ...     def gram(self, X, Z=None):
+    ...         apart = X[:, None] - (X if Z is None else Z)
+    ...         return 1 / (1 + (apart**2).sum(axis=2) / self.width**2)
+    >>> (2.0 * Cauchy(2.0) + 1.0)([[0.0], [2.0]])
+    array([[3., 2.],
+           [2., 3.]])
     """
 
     __slots__ = ()
@@ -47,11 +64,13 @@ class Kernel(Noun):
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """k(x_i, x_i) of every row; with same=False as of two rows that are equal, between which `White` is 0."""
-        raise NotImplementedError
+        parts = [own_values(self.gram(B, None if same else B)) for B in few_at_a_time(X)]
+        return namespace(parts[0]).concat(parts)
 
     def takes_vectors(self) -> bool:
         """Whether rows are vectors; else they are other things, such as strings."""
-        return all(part.takes_vectors() for part in self if isinstance(part, Kernel))  # type: ignore[attr-defined]
+        parts = self if isinstance(self, tuple) else getattr(self, "__dict__", {}).values()
+        return all(part.takes_vectors() for part in parts if isinstance(part, Kernel))
 
     def in_blocks(self) -> bool:
         """Whether values and derivatives can be had of some rows at a time."""
@@ -78,10 +97,20 @@ class Kernel(Noun):
                 k += len(old)
             else:
                 new[name], k = float(np.exp(theta[k])), k + 1
-        return self._replace(**new)  # type: ignore[attr-defined]
+        if isinstance(self, tuple):
+            return self._replace(**new)
+        other = copy(self)
+        for name, value in new.items():
+            object.__setattr__(other, name, value)  # also of a frozen dataclass
+        return other
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂K/∂log θ, a matrix for each parameter."""
+        if self.searched():
+            raise ParameterError(
+                f"{type(self).__name__} has parameters to be searched, {', '.join(self.searched())}: it has to write "
+                "`partials`, a matrix ∂K/∂log θ for each."
+            )
         return []
 
     def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
@@ -93,11 +122,16 @@ class Kernel(Noun):
         return self.traced(X, Z)[1](A)
 
     def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
-        """∂/∂log θ of Σ a_i k(x_i, x_i), `same` as in `diagonal`; 0 unless a kernel says otherwise."""
-        return [0.0] * len(self.theta)
+        """∂/∂log θ of Σ a_i k(x_i, x_i), `same` as in `diagonal`."""
+        total, begin = np.zeros(len(self.theta)), 0
+        for B in few_at_a_time(X) if len(total) else ():
+            own = [own_values(P) for P in self.partials(B, None if same else B)]
+            total += [float((a[begin : begin + count(B)] * d).sum()) for d in own]
+            begin += count(B)
+        return total.tolist()
 
-    __add__: Any = lambda self, other: plus(self, as_kernel(other))  # Any: those of a tuple mean something else
-    __radd__: Any = lambda self, other: plus(as_kernel(other), self)
+    __add__: Any = lambda self, other: plus(self, other)  # Any: those of a tuple mean something else
+    __radd__: Any = lambda self, other: plus(other, self)
     __mul__: Any = lambda self, other: times(self, other)
     __rmul__: Any = lambda self, other: times(self, other)
 
@@ -113,6 +147,20 @@ class Kernel(Noun):
         return Warped(self, function)
 
 
+class Stationary(Kernel):
+    """Base of kernels of differences of rows: k(x, x) is 1, whatever the parameters."""
+
+    __slots__ = ()
+
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
+        """1."""
+        return constant_like(1.0, X, count(X))
+
+    def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
+        """0."""
+        return [0.0] * len(self.theta)
+
+
 def as_kernel(value: Any) -> Kernel:
     """A kernel as it is, and a number as a constant kernel."""
     if isinstance(value, Kernel):
@@ -122,28 +170,37 @@ def as_kernel(value: Any) -> Kernel:
     return Constant(float(value))
 
 
-def plus(left: Kernel, right: Kernel) -> Kernel:
-    """The sum of two kernels."""
+def plus(left: Any, right: Any) -> Kernel:
+    """The sum of two kernels, or of a kernel and a number; 0 adds nothing, so that `sum` of a list is a kernel."""
     from didact.kernels.algebra import Sum
 
-    return Sum(left, right)
+    terms = [as_kernel(value) for value in (left, right) if isinstance(value, Kernel) or value != 0]
+    return shallow(Sum(*terms)) if len(terms) == 2 else terms[0]
 
 
 def times(kernel: Kernel, other: Any) -> Kernel:
     """The product with another kernel, or with a number."""
     from didact.kernels.algebra import Product, Scaled
 
-    return Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel)
+    return shallow(Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel))
+
+
+def shallow(kernel: Kernel) -> Kernel:
+    """The kernel, unless its sums and products are nested so deep that Python could not follow them."""
+    level: list[Any] = [kernel]
+    for _ in range(MOST_LEVELS):
+        level = [part for whole in level for part in whole if isinstance(part, Kernel)]
+        if not level:
+            return kernel
+    raise ParameterError(
+        f"Sums and products of kernels are nested {MOST_LEVELS} deep at most: add one half of the kernels and "
+        "the other half, and then the two sums."
+    )
 
 
 def as_rows(X: Any) -> AnyArray:
-    """Rows of numbers, (n, p), as an array of float64 or float32, a tensor or a sparse matrix."""
-    if not (is_tensor(X) or is_sparse(X)):
-        X = np.asarray(X)
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if X.ndim != 2:
-        raise InputError(f"A kernel takes rows, an array with two dimensions; got {X.ndim}: use X.reshape(-1, 1).")
-    return X.tocsr() if is_sparse(X) else X
+    """Rows of numbers, (n, p), that a user gives to a kernel."""
+    return given_rows(X)
 
 
 def inner_products(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
@@ -159,6 +216,7 @@ def squares(X: AnyArray) -> AnyArray:
     return (X * X).sum(axis=1)
 
 
+@entrance()
 def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bool:
     r"""Whether a Gram matrix, or that of a kernel on some rows, is symmetric without negative eigenvalues.
 
@@ -191,7 +249,7 @@ def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bo
     """
     if callable(K):
         K = K(X) if isinstance(K, Kernel) else K(X, X)
-    K = np.asarray(to_numpy(K), np.float64)
+    K = np.asarray(to_numpy(as_dense(check_sparse(K, "K"))), np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(f"A Gram matrix is square; this one has shape {K.shape}.")
     if not np.isfinite(K).all():
@@ -203,9 +261,24 @@ def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bo
     return bool(len(values) == 0 or values[0] >= -tol * max(values[-1], -values[0]))
 
 
-def constant_like(value: float, X: AnyArray, *shape: int) -> AnyArray:
-    """An array full of one value, of the kind and float type of X."""
-    dtype = np.float32 if "float32" in str(X.dtype) else np.float64
+def count(X: Any) -> int:
+    """The number of rows, or of things in a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def few_at_a_time(X: Any) -> Iterator[Any]:
+    """The rows in blocks of some, at least one block."""
+    return (X[a : a + FEW] for a in range(0, max(count(X), 1), FEW))
+
+
+def own_values(K: AnyArray) -> AnyArray:
+    """The diagonal of a square matrix."""
+    return namespace(K).linalg.diagonal(K)
+
+
+def constant_like(value: float, X: Any, *shape: int) -> AnyArray:
+    """An array full of one value, of the kind and float type of X; of other things in float64."""
+    dtype = np.float32 if "float32" in str(getattr(X, "dtype", "")) else np.float64
     if is_tensor(X):  # made where the rows are: a large matrix need not travel
         return like(np.full((1,) * len(shape), value, dtype), X).expand(shape).clone()
     return np.full(shape, value, dtype)

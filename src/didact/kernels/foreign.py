@@ -7,9 +7,10 @@ import numpy as np
 
 from didact.core.backend import as_dense, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
+from didact.core.sparse import check_sparse
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced, constant_like
-from didact.kernels.radial import squared_distances
+from didact.kernels.base import Kernel, Stationary, Traced
+from didact.kernels.distances import differences
 
 
 class Foreign(Kernel, NamedTuple("Foreign", [("kernel", Any)])):
@@ -60,7 +61,7 @@ class Foreign(Kernel, NamedTuple("Foreign", [("kernel", Any)])):
         return (to_numpy(a) @ np.diagonal(D, axis1=0, axis2=1).T).tolist()
 
 
-class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float), ("period", float)])):
+class PeriodicDistance(Stationary, NamedTuple("PeriodicDistance", [("width", float), ("period", float)])):
     """exp(−2 sin²(πd/period)/w²) of the distance d, as scikit-learn has it: a kernel for one column; see `Periodic`."""
 
     __slots__ = ()
@@ -70,18 +71,14 @@ class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float),
         return ("width", "period")
 
     def _turns(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        X, Z = as_dense(X), None if Z is None else as_dense(Z)
-        return squared_distances(X, Z) ** 0.5 * (pi / self.period)
+        X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
+        return differences(X, Z, 2.0) * (pi / self.period)
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """From distances."""
         turns = self._turns(X, Z)
         xp = namespace(turns)
         return xp.exp(-2.0 / self.width**2 * xp.sin(turns) ** 2)
-
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """In log w and in log period."""
@@ -93,7 +90,9 @@ class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float),
 
 def checked_values(found: Any, rows: int, others: int) -> AnyArray:
     """What a function of the user's returned: a real number for each of rows × others pairs, else an error."""
-    found = found if is_tensor(found) else np.asarray(as_dense(found))
+    found = (
+        found if is_tensor(found) else np.asarray(as_dense(check_sparse(found, "The result of the kernel function")))
+    )
     if tuple(found.shape) != (rows, others):
         raise InputError(
             f"The kernel function returned shape {tuple(found.shape)} for {rows} and {others} rows: it has to return "

@@ -7,7 +7,8 @@ indicators of categories make them, the others alone are kept and multiplied.
 
 Layout; a thread takes pieces of rows, and all columns tile by tile::
 
-    left (n, wide)     row i [ a_0 a_1 … | 0 … ]        wide is a multiple of 4
+    left (n, wide)     row i [ a_0 a_1 … | 0 … ]        wide is a multiple of 4; a_0 is −½ of the squared length of
+                                                        the rest, from a_2 on; x_1 that of a column
     places (n, wide)   row i [ j_0 j_1 … | 0 … ]        columns of these numbers, if zeros are left out; or empty
     right (columns, m) [ tile 0      | tile 1   | … ]   row x_j in column j
     spare (2, tile)    [ a_i·x_j     | …            ]   of rows i and i + 1 with one tile; then exponentials
@@ -25,9 +26,11 @@ from didact.core.jit import REASSOCIATE, dispatch, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
+from didact.kernels.distance_loops import NEAR
 from didact.parts.exp_loops import exp1, exp_single1
 from didact.parts.noun import Noun, Plain
 
+FAR = -0.5 * NEAR  # of a_0: below, products lose digits
 SUMS_TILE = 512  # columns of a tile
 EVERY = np.empty((0, 0), np.int32)  # places of rows of which all numbers count
 SUMS_PIECES = 64  # of rows that are columns as well, each with sums for all columns
@@ -116,13 +119,41 @@ def few_numbers(
         to[j] = exponential1(exponentials, to[j])
 
 
-@jit_unmanaged
+@jit_unmanaged(fastmath=REASSOCIATE, inline="always")  # of one caller
+def far_values(left: Array, i: int, right: Array, begin: int, end: int, exponentials: Any, to: Array) -> None:
+    """Values of a row with the columns from begin to end, from differences."""
+    n = end - begin
+    a2, a3 = left[i, 2], left[i, 3]
+    r2, r3 = right[2, begin:end], right[3, begin:end]
+    for j in range(n):
+        to[j] = (a2 - r2[j]) * (a2 - r2[j]) + (a3 - r3[j]) * (a3 - r3[j])
+    for c in range(4, left.shape[1], 4):
+        b0, b1, b2, b3 = left[i, c], left[i, c + 1], left[i, c + 2], left[i, c + 3]
+        s0, s1, s2, s3 = (
+            right[c, begin:end],
+            right[c + 1, begin:end],
+            right[c + 2, begin:end],
+            right[c + 3, begin:end],
+        )
+        for j in range(n):
+            d0, d1, d2, d3 = b0 - s0[j], b1 - s1[j], b2 - s2[j], b3 - s3[j]
+            to[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)
+    for j in range(n):
+        to[j] *= -0.5
+        to[j] = exponential1(exponentials, to[j])
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
 def two_values(
     left: Array, places: Array, i: int, k: int, right: Array, begin: int, end: int, exponentials: Any, spare: Array
 ) -> None:  # fmt: skip
-    """`two_rows`, or `few_numbers` of each."""
+    """`two_rows`, `few_numbers` of each, or of rows far from the centre differences."""
     if places.shape[0] == 0:
-        two_rows(left, i, k, right, begin, end, exponentials, spare)
+        if left[i, 0] >= FAR and left[k, 0] >= FAR:
+            two_rows(left, i, k, right, begin, end, exponentials, spare)
+        else:
+            for r in range(2 if k != i else 1):
+                far_values(left, k if r else i, right, begin, end, exponentials, spare[r])
     else:
         few_numbers(left, places, i, right, begin, end, exponentials, spare[0])
         if k != i:

@@ -9,7 +9,7 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced, as_rows, constant_like, inner_products, squares
+from didact.kernels.base import Kernel, Traced, as_rows, constant_like, count, inner_products, squares
 from didact.parts.noun import Plain, require
 
 
@@ -35,11 +35,11 @@ class Constant(Kernel, NamedTuple("Constant", [("value", float)])):
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """The value everywhere."""
-        return constant_like(self.value, X, X.shape[0], (X if Z is None else Z).shape[0])
+        return constant_like(self.value, X, count(X), count(X if Z is None else Z))
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """The value everywhere."""
-        return constant_like(self.value, X, X.shape[0])
+        return constant_like(self.value, X, count(X))
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂/∂log c is the matrix itself."""
@@ -52,6 +52,8 @@ class Constant(Kernel, NamedTuple("Constant", [("value", float)])):
 
 class White(Kernel, NamedTuple("White", [("noise", float)])):
     """k(x, z) = σ² for one and the same row, and 0 for two rows, equal or not: noise of its own on every row.
+
+    In a model that is σ² on the diagonal of the Gram matrix of its fitted rows; new rows are others.
 
     >>> from didact.kernels import White
     >>> White(0.5)([[1.0], [1.0]])
@@ -73,12 +75,12 @@ class White(Kernel, NamedTuple("White", [("noise", float)])):
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """σ²·I, or zeros for other rows."""
         if Z is not None:
-            return constant_like(0.0, X, X.shape[0], Z.shape[0])
+            return constant_like(0.0, X, count(X), count(Z))
         return self.diagonal(X).diag() if is_tensor(X) else np.diag(self.diagonal(X))
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """σ², and 0 for two rows."""
-        return constant_like(self.noise if same else 0.0, X, X.shape[0])
+        return constant_like(self.noise if same else 0.0, X, count(X))
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂/∂log σ² is the matrix itself."""

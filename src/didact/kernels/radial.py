@@ -4,8 +4,8 @@ With one width w, or one for each column (automatic relevance determination),
 
 .. math:: s(x, z) = \sum_j (x_j - z_j)^2/w_j^2,\qquad k(x, z) = f(s).
 
-All s come from one matrix product of centred rows. ∂k/∂log w_j = −2f′(s)·(x_j − z_j)²/w_j², and the gradient of
-Σ A∘K for all p widths takes one product more: with M = −2A∘f′(s), it is 2Σ_i m_i x_ij² − 2x_jᵀMx_j.
+All s come from one matrix product of centred rows (`distances`). ∂k/∂log w_j = −2f′(s)·(x_j − z_j)²/w_j², and the
+gradient of Σ A∘K for all p widths takes one product more: with M = −2A∘f′(s), it is 2Σ_i m_i x_ij² − 2x_jᵀMx_j.
 """
 
 from math import gamma as gamma_function
@@ -13,16 +13,26 @@ from math import pi, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import kv
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced, constant_like, inner_products, maximum, squares
+from didact.core.typing import AnyArray
+from didact.kernels.base import Stationary, Traced, constant_like, maximum
+from didact.kernels.distances import (
+    Centred,
+    centred,
+    differences,
+    distances_of,
+    half_distances,
+    squared_distances,
+    squares_between,
+)
 from didact.parts.noun import mask, require
 
 Width = float | tuple[float, ...]
+
+MOST_NU = 60.0  # the Bessel functions of higher orders overflow where Matérn's kernel is not yet 1
 
 
 def read_width(width: Any) -> Width:
@@ -46,42 +56,7 @@ def in_widths(X: AnyArray, width: Width) -> AnyArray:
     return X / like(np.asarray(width), X)
 
 
-def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-    """‖x_i − z_j‖² by a matrix product, of rows about their mean, which saves digits."""
-    xp = namespace(X)
-    if not is_sparse(X):
-        centre = xp.mean(X if Z is None else Z, axis=0)
-        X, Z = X - centre, None if Z is None else Z - centre
-    norms = squares(X)
-    S = inner_products(X, Z)
-    S *= -2.0
-    S += norms[:, None]
-    S += norms if Z is None else squares(Z)
-    S = maximum(S, 0.0)
-    if Z is None:
-        index = xp.arange(S.shape[0]) if xp is np else xp.arange(S.shape[0], device=S.device)
-        S[index, index] = 0.0
-    return S
-
-
-def half_distances(U: Array, V: Array | None = None) -> Array:
-    """−‖u_i − v_j‖²/2 of centred rows, with their squares beside them as two columns more."""
-    u = -0.5 * squares(U)[:, None]
-    v = u if V is None else -0.5 * squares(V)[:, None]
-    H = np.hstack([U, u, np.ones_like(u)]) @ np.hstack([U if V is None else V, np.ones_like(v), v]).T
-    np.minimum(H, 0.0, out=H)
-    if V is None:
-        np.fill_diagonal(H, 0.0)
-    return H
-
-
-def squares_between(M: AnyArray, U: AnyArray, V: AnyArray) -> Array:
-    """Σ_ik M_ik (u_ij − v_kj)² for each column j, by one product."""
-    each = M.sum(axis=1) @ (U * U) + M.sum(axis=0) @ (V * V) - 2.0 * (U * (M @ V)).sum(axis=0)
-    return to_numpy(each)
-
-
-class Radial(Kernel):
+class Radial(Stationary):
     """Base of kernels f(s): they write f and its derivative, for arrays s ≥ 0."""
 
     __slots__ = ()
@@ -106,42 +81,36 @@ class Radial(Kernel):
     def _in_widths(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
         return in_widths(X, self.width), None if Z is None else in_widths(Z, self.width)
 
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
-
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """−2f′(s)·s, or a term of it for each width."""
-        U, V = self._dense(X, Z)
-        s = squared_distances(U, V)
+        rows = self._centred(X, Z)
+        s = distances_of(rows)
         M = -2.0 * self.slope(s)
         if not isinstance(self.width, tuple):
             return [M * s]
-        V = U if V is None else V
+        U, V = rows.given
         return [M * (U[:, j, None] - V[None, :, j]) ** 2 for j in range(U.shape[1])]
 
     def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
         """All widths from one product with M."""
-        U, V = self._dense(X, Z)
-        s = squared_distances(U, V)
+        rows = self._centred(X, Z)
+        s = distances_of(rows)
         K = self.value(s)
 
         def pull(A: AnyArray) -> list[float]:
-            return self._pulled(A, K, s, U, U if V is None else V)
+            return self._pulled(A, K, s, rows)
 
         return K, pull
 
-    def _dense(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
-        """Dense rows in widths, about a mean."""
-        U, V = self._in_widths(*(as_dense(M) for M in (X, Z)))
-        centre = namespace(U).mean(U if V is None else V, axis=0)
-        return U - centre, None if V is None else V - centre
+    def _centred(self, X: AnyArray, Z: AnyArray | None) -> Centred:
+        """Dense rows in widths, about a centre."""
+        return centred(*self._in_widths(*(as_dense(M) for M in (X, Z))))
 
-    def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, U: AnyArray, V: AnyArray) -> list[float]:
+    def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, rows: Centred) -> list[float]:
         M = A * (-2.0 * self.slope(s))
         if not isinstance(self.width, tuple):
             return [float((M * s).sum())]
-        return [float(v) for v in squares_between(M, U, V)]
+        return [float(v) for v in squares_between(M, rows)]
 
 
 class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
@@ -162,19 +131,19 @@ class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
         """Of dense arrays exp(u·v − ‖u‖²/2 − ‖v‖²/2) from one product of longer rows, in one matrix."""
         if not (isinstance(X, np.ndarray) and (Z is None or isinstance(Z, np.ndarray))):
             return super().gram(X, Z)
-        H = half_distances(*self._dense(X, Z))
+        H = half_distances(self._centred(X, Z))
         return np.exp(H, out=H)
 
     def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
         """All that a gradient needs is K, as −2f′ = f, and for a single width s."""
-        U, V = self._dense(X, Z)
-        H = -0.5 * squared_distances(U, V) if is_tensor(U) else half_distances(U, V)
+        rows = self._centred(X, Z)
+        H = -0.5 * distances_of(rows) if is_tensor(rows.X) else half_distances(rows)
         K = namespace(H).exp(H)
 
         def pull(A: AnyArray) -> list[float]:
             if not isinstance(self.width, tuple):
                 return [-2.0 * float((A * K * H).sum())]
-            return [float(v) for v in squares_between(A * K, U, U if V is None else V)]
+            return [float(v) for v in squares_between(A * K, rows)]
 
         return K, pull
 
@@ -203,6 +172,7 @@ class Matern(Radial, NamedTuple("Matern", [("width", Any), ("nu", float)])):
     def __new__(cls, width: Any = 1.0, nu: float = 1.5) -> Self:
         """One width, or one for each column; ν > 0."""
         require(nu > 0, f"nu of Matérn's kernel is positive, not {nu!r}.")
+        require(nu <= MOST_NU or nu == np.inf, f"nu of Matérn's kernel is at most {MOST_NU}, not {nu!r}: take RBF.")
         return super().__new__(cls, read_width(width), float(nu))
 
     def value(self, s: AnyArray) -> AnyArray:
@@ -275,12 +245,12 @@ class RationalQuadratic(Radial, NamedTuple("RationalQuadratic", [("width", Any),
         """Those of the widths, then that of α."""
         return [*super().partials(X, Z), self._in_alpha(squared_distances(*self._in_widths(X, Z)))]
 
-    def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, U: AnyArray, V: AnyArray) -> list[float]:
+    def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, rows: Centred) -> list[float]:
         """Those of the widths, then that of α."""
-        return [*super()._pulled(A, K, s, U, V), float((A * self._in_alpha(s)).sum())]
+        return [*super()._pulled(A, K, s, rows), float((A * self._in_alpha(s)).sum())]
 
 
-class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
+class Laplacian(Stationary, NamedTuple("Laplacian", [("width", Any)])):
     """k(x, z) = exp(−Σ_j abs(x_j − z_j)/w_j).
 
     >>> from didact.kernels import Laplacian
@@ -300,18 +270,12 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
 
     def _apart(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
         U, V = (in_widths(as_dense(A), self.width) for A in (X, X if Z is None else Z))
-        if is_tensor(U):
-            return namespace(U).cdist(U, V, p=1.0)
-        return cdist(U, V, "cityblock").astype(U.dtype, copy=False)
+        return differences(U, V, 1.0)
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """From sums of differences."""
         D = self._apart(X, Z)
         return namespace(D).exp(-D)
-
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """K times the differences in widths."""
@@ -323,7 +287,7 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
         return [K * abs(U[:, j, None] - V[None, :, j]) for j in range(U.shape[1])]
 
 
-class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", float)])):
+class Periodic(Stationary, NamedTuple("Periodic", [("width", float), ("period", float)])):
     """k(x, z) = exp(−2 Σ_j sin²(π(x_j − z_j)/period)/w²): functions that repeat themselves. MacKay (1998).
 
     >>> from didact.kernels import Periodic
@@ -342,32 +306,30 @@ class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", floa
         """Width and period."""
         return ("width", "period")
 
-    def _sines(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        """Σ sin²(a − b) = (p − Σ cos 2a cos 2b − Σ sin 2a sin 2b)/2, with a = πx/period."""
+    def _apart(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
+        """4 Σ sin²(a − b)/w², with a = πx/period: the squared distance of the points (cos 2a, sin 2a)/w."""
+        return squared_distances(self._on_circles(X), None if Z is None else self._on_circles(Z))
+
+    def _on_circles(self, X: AnyArray) -> AnyArray:
         xp = namespace(X)
-        X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
-        a, b = (2.0 * pi / self.period) * X, (2.0 * pi / self.period) * Z
-        S = (X.shape[1] - xp.cos(a) @ xp.cos(b).T - xp.sin(a) @ xp.sin(b).T) / 2.0
-        return maximum(S, 0.0)
+        turns = (2.0 * pi / self.period) * xp.fmod(as_dense(X), self.period)  # without whole ones, which rounds nothing
+        return xp.concat([xp.cos(turns), xp.sin(turns)], axis=1) / self.width
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """From products of sines and cosines."""
-        S = self._sines(X, Z)
-        return namespace(S).exp(S * (-2.0 / self.width**2))
-
-    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
-        """1."""
-        return constant_like(1.0, X, X.shape[0])
+        """From distances on circles."""
+        S = self._apart(X, Z)
+        return namespace(S).exp(-0.5 * S)
 
     def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
-        """∂K/∂log w = 4KS/w²; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
-        xp, S, K = namespace(X), self._sines(X, Z), self.gram(X, Z)
+        """∂K/∂log w = 4K/w² Σ_j sin² a; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
+        xp, S = namespace(X), self._apart(X, Z)
+        K = xp.exp(-0.5 * S)
         X, Z = (as_dense(A) for A in (X, X if Z is None else Z))
         turn = 0.0 * S
         for j in range(X.shape[1]):
             a = (pi / self.period) * (X[:, j, None] - Z[None, :, j])
             turn = turn + a * xp.sin(2.0 * a)
-        return [K * S * (4.0 / self.width**2), K * turn * (2.0 / self.width**2)]
+        return [K * S, K * turn * (2.0 / self.width**2)]
 
 
 def width_of_gamma(gamma: float) -> float:

@@ -4,10 +4,11 @@ Layout, for all strings, and for two of lengths a and b::
 
     codes        [ string 0    | string 1 | … ]   character codes
                    ^ starts[0]   ^ starts[1]
-    table        [ (0, 0) | (0, 1) | … | (0, b) ]   (a + 1, b + 1): K'_{m−1} of the first u characters of one and the
-                 [ …      |        | … | (a, b) ]   first v of the other;  next_table: K'_m
+    table        [ (0, 0) | (0, 1) | … | (0, b) ]   (length, b + 1): K'_m of the first u characters of one and the
+                 [ …      |        | … | (m, b) ]   first v of the other, u going up
 
-`row` is K''_m of the current u and v. Work: length × a × b multiply-adds.
+`row` is K''_m of the current u and v. Work: length × a × b multiply-adds. A row m looks at row m − 1 of one u less, so
+m goes down.
 """
 
 import numpy as np
@@ -25,40 +26,35 @@ def subsequence_rows(
     longest = 0
     for j in range(len(other_starts) - 1):
         longest = max(longest, other_starts[j + 1] - other_starts[j])
+    table = np.empty((length, longest + 1))
     for i in range(begin, end):
         s = codes[starts[i] : starts[i + 1]]
-        table, next_table = np.empty((len(s) + 1, longest + 1)), np.empty((len(s) + 1, longest + 1))
         for j in range(i if same else 0, len(other_starts) - 1):
             t = others[other_starts[j] : other_starts[j + 1]]
-            out[i, j] = subsequence(s, t, length, decay, table, next_table)
+            out[i, j] = subsequence(s, t, length, decay, table)
 
 
 @jit
-def subsequence(s: Array, t: Array, length: int, decay: float, table: Array, next_table: Array) -> float:
+def subsequence(s: Array, t: Array, length: int, decay: float, table: Array) -> float:
     """Σ over common subsequences of that length of decay^(span in s + span in t)."""
     a, b = len(s), len(t)
     if min(a, b) < length:
         return 0.0
-    for u in range(a + 1):
+    for m in range(length):
         for v in range(b + 1):
-            table[u, v] = 1.0
-    for _ in range(1, length):
-        for v in range(b + 1):
-            next_table[0, v] = 0.0
-        for u in range(1, a + 1):
-            row = 0.0
-            next_table[u, 0] = 0.0
-            for v in range(1, b + 1):
-                row *= decay
-                if s[u - 1] == t[v - 1]:
-                    row += decay * decay * table[u - 1, v - 1]
-                next_table[u, v] = decay * next_table[u - 1, v] + row
-        table, next_table = next_table, table
+            table[m, v] = 1.0 if m == 0 else 0.0
     total = 0.0
-    for u in range(1, a + 1):
-        for v in range(1, b + 1):
-            if s[u - 1] == t[v - 1]:
-                total += table[u - 1, v - 1]
+    for u in range(a):
+        for v in range(b):
+            if s[u] == t[v]:
+                total += table[length - 1, v]
+        for m in range(length - 1, 0, -1):
+            row = 0.0
+            for v in range(b):
+                row *= decay
+                if s[u] == t[v]:
+                    row += decay * decay * table[m - 1, v]
+                table[m, v + 1] = decay * table[m, v + 1] + row
     return decay * decay * total
 
 

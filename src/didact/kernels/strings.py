@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError
+from didact.core.sparse import check_sparse
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.kernels.base import Kernel
@@ -18,6 +19,7 @@ PIECES = 1024  # of a Gram matrix, one string each if there are fewer: an interr
 
 def as_strings(X: Any) -> list[str]:
     """A list of strings, from a list or an array with one dimension or one column."""
+    check_sparse(X)
     if isinstance(X, str):
         raise InputError("A string kernel takes a list of strings; got a single one: put it in a list.")
     values = list(np.asarray(X, object).ravel() if np.ndim(X) < 2 or np.shape(X)[1] == 1 else X)

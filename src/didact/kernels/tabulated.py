@@ -6,6 +6,7 @@ import numpy as np
 
 from didact.core.backend import as_dense, like, to_numpy
 from didact.core.errors import InputError
+from didact.core.sparse import check_sparse
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel
 from didact.parts.noun import require
@@ -32,7 +33,7 @@ class Tabulated(Kernel, NamedTuple("Tabulated", [("matrix", Any)])):
 
     def __new__(cls, matrix: Any) -> Self:
         """A square symmetric matrix of finite numbers, of which a copy is kept."""
-        G = np.array(to_numpy(as_dense(matrix)), np.float64)
+        G = np.array(to_numpy(as_dense(check_sparse(matrix, "matrix"))), np.float64)
         require(G.ndim == 2 and G.shape[0] == G.shape[1] > 0, f"A kernel matrix is square; this has shape {G.shape}.")
         require(bool(np.isfinite(G).all()), "The kernel matrix contains NaN or infinity.")
         uneven = np.abs(G - G.T).max() > SYMMETRIC * np.abs(G).max()

@@ -1,5 +1,6 @@
 """Linear models: least squares, ridge, generalized linear models, logistic regression."""
 
+from didact.core.handed_on import hand_on
 from didact.linear_model.bayesian import BayesianLinearRegression
 from didact.linear_model.generalized_least_squares import GeneralizedLeastSquares
 from didact.linear_model.glm import GammaRegressor, GeneralizedLinearRegressor, PoissonRegressor, TweedieRegressor
@@ -64,3 +65,4 @@ __all__ = [
     "lasso_path",
     "ridge_bias_covariance",
 ]
+__getattr__, __dir__ = hand_on(__name__)

@@ -163,7 +163,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
             "float or (n_features[, n_features])",
             "Precision of the prior: one, one for each weight (infinite where ARD found it irrelevant), or a matrix.",
         ),
-        attr("scores_", "(n_iter_ + 1,)", "Log evidence before each round and at the end; it never falls."),
+        attr("scores_", "(n_rounds + 1,)", "Log evidence before each round and at the end; it never falls."),
         attr("log_evidence_", "float", "Logarithm of the probability density of y, that of the flat prior taken as 1."),
         attr("X_offset_", "(n_features,)", "Means of the features; zeros without a constant term."),
         attr(

@@ -136,7 +136,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
 
     _attrs = [
         attr("alpha_, l1_ratio_", "float", "The chosen pair."),
-        attr("alphas_", "(n_alphas,), or (n_l1_ratios, n_alphas) for several l1_ratio", "What was tried."),
+        attr("alphas_", "(n_alphas,) or (n_l1_ratios, n_alphas)", "What was tried, for each of several l1_ratio."),
         attr("deviance_path_", "(n_l1_ratios, n_alphas, n_folds)", "Mean deviance on held-out rows; NaN: not fitted."),
         attr("scores_", "(n_l1_ratios, n_alphas, n_folds)", "Scores on the held-out rows.", when="scoring"),
         attr("coef_", "(n_features,)", "Coefficients, fitted to all rows; (n_classes, n_features) for a multinomial."),

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_tensor, like, read_only, to_numpy
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Ended, Estimator, remember, warn_convergence
 from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -131,6 +131,10 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         attr("n_iter_", "int", "Passes over the rows."),
         attr("t_", "float", "1 + the number of steps."),
     ]
+    _hidden = [
+        attr("_weights", "(n_components, n_features)", "Weights in float64."),
+        attr("_seen.mean", "(1, n_features)", "Mean of the rows so far."),
+    ]
 
     def fit(self, X: Any, y: Any = None) -> "HebbianLayer":
         """Learn from rows X, pass after pass, until the weights settle."""
@@ -167,6 +171,8 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _pass(self, rows: Rows, W: Array, seen: Components, t: int, seed: Any) -> float:
         """One pass that begins with step t; minus the mean squared answer of a unit, as a share of the scale."""
         mean, scale = taken(seen, self.center)
+        if not W.shape[1] == len(mean) == rows.n_features:
+            raise InputError(f"Weights {W.shape} and a mean {mean.shape} are not of these rows: fit the model anew.")
         total, begin = 0.0, t
         for block in rows.stream():
             X = read_only(to_numpy(block.X) if is_tensor(block.X) else block.X)

@@ -27,7 +27,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, column_pass, compiled_pass
 from didact.core.typing import Array
-from didact.engines.linear.column_units import FAILED, column_units, in_units
+from didact.engines.linear.column_units import FAILED, column_units, far_means, in_units, less_means
 from didact.engines.linear.objective import bordered, rounding
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.line_search import Armijo
@@ -146,17 +146,33 @@ def newton_huber(objective: Objective, x0: Array, tol: float, max_iter: int, rep
 
 
 def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
-    """The best (w, b, σ), in units of the columns in which sums of squares do not overflow."""
+    """The best (w, b, σ); where that fails, in units of extreme columns, or from the means of those far from 0."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
         result = descend(objective, x0, tol, max_iter, report)
-    units = column_units(objective.rows) if result.status in FAILED else None
-    if units is None:
+    if result.status not in FAILED:
         return result
-    each = np.concatenate([units, np.ones(len(x0) - len(units))])
-    told = None if report is None else lambda i, value, x: report(i, value, x / each)
-    scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
-    result = descend(scaled, x0 * each, tol, max_iter, told)
-    result.x = result.x / each
+    p, rows = objective.rows.n_features, objective.rows
+    units, means = column_units(rows), None
+    if units is not None:
+        changed = objective._replace(rows=rows.prepared(in_units, units), alpha=objective.alpha / units / units)
+    else:
+        means = far_means(rows, objective.weight, objective.fit_intercept)
+        if means is None:
+            return result
+        changed = objective._replace(rows=rows.prepared(less_means, means))
+
+    def placed(x: Array, sign: int) -> Array:
+        """Parameters for the changed columns, or (−1) from those for the columns as they are."""
+        x = x.copy()
+        if units is not None:
+            x[:p] *= units**sign
+        else:
+            x[p] += sign * float(x[:p] @ means)
+        return x
+
+    told = None if report is None else lambda i, value, x: report(i, value, placed(x, -1))
+    result = descend(changed, placed(x0, 1), tol, max_iter, told)
+    result.x = placed(result.x, -1)
     return result
 
 

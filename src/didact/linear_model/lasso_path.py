@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.compat import deprecated
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters
 from didact.core.typing import Array
@@ -83,6 +84,7 @@ def walk(
     return found
 
 
+@entrance()
 def enet_path(
     X: Any,
     y: Any,
@@ -186,6 +188,7 @@ def enet_path(
     return (*path, np.max([w.rounds for w in walks], axis=0).tolist()) if return_n_iter else path
 
 
+@entrance()
 def lasso_path(
     X: Any,
     y: Any,

@@ -13,9 +13,10 @@ Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/97814214079
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn.linear_model
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host
+from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import at_least, attr, is_bool, param
 from didact.core.progress import FitProgress
@@ -157,13 +158,14 @@ def first_moments(block: Block) -> Sums:
 def normal_product(block: Block, V: Array, shift: Array) -> Sums:
     """Xᵀ W (X V − 1 shiftᵀ) of a block, and the sums of its rows."""
     X, w = block.X, block.weight
+    V, shift = like(V, X), like(shift, X)
     if V.shape[1] == 1:  # products with vectors are quicker than with one-column matrices
         u = X @ V[:, 0] - shift[0]
         u = u if w is None else w * u
-        return Sums(((X.T @ u)[:, None], np.atleast_1d(u.sum())))
+        return Sums(to_host((X.T @ u)[:, None], u.sum().reshape(1)))
     U = X @ V - shift
     U = U if w is None else w[:, None] * U
-    return Sums((X.T @ U, U.sum(axis=0)))
+    return Sums(to_host(X.T @ U, U.sum(axis=0)))
 
 
 predict = linear_scores
@@ -188,6 +190,7 @@ class _LinearRegressor(RegressorMixin, Estimator):
         return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
+@sklearn.linear_model.LinearRegression.register  # so that `sklearn.linear_model.RANSACRegressor` takes it
 class LinearRegression(MultiOutputMixin, _LinearRegressor):
     r"""Ordinary least squares.
 

@@ -165,7 +165,8 @@ class LogisticRegressionCV(LogisticAnswers, SparseCoefficients, ClassifierMixin,
             "coefs_paths_", "(…, n_classes or 1, n_features + 1)", "Coefficients, by fold, ratio and C; constants last."
         ),
         attr("n_iter_", "(n_folds, n_l1_ratios, n_Cs)", "Iterations of every fit."),
-        attr("coef_, intercept_", "(n_classes or 1, n_features), (n_classes or 1,)", "Coefficients, constant terms."),
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients."),
+        attr("intercept_", "(n_classes or 1,)", "Constant terms."),
     ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":

@@ -31,7 +31,16 @@ from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
 from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
 from didact.engines.stochastic.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
-from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, penalty_noun, resume, start, train
+from didact.linear_model.sgd_base import (
+    ORDER_MATTERS,
+    kept_state,
+    learn_once,
+    penalty_noun,
+    resume,
+    start,
+    state_of,
+    train,
+)
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.parts.losses.margin import Perceptron as PerceptronLoss
 
@@ -162,13 +171,15 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
             "margin_", "(1,) or (n_classes,)", r"Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|`: above 0 if they separate."
         ),
         attr("radius_", "float", "Length of the longest row, the constant 1 of an intercept included."),
+        attr("voters_", "(n_voters, n_features)", "All weight vectors.", when="variant='voted'"),
         attr(
-            "voters_, voter_intercepts_, votes_, voter_outputs_",
-            "(n_voters, …)",
-            "All weight vectors, their survival counts, and the row of coef_ each belongs to.",
+            "voter_intercepts_, votes_, voter_outputs_",
+            "(n_voters,)",
+            "Their constant terms, their survival counts, and the row of coef_ each belongs to.",
             when="variant='voted'",
         ),
     ]
+    _hidden = state_of("n_classes or 1")
 
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None

@@ -21,6 +21,7 @@ from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type, is_sparse
 from didact.core.compat import SAME_OPTIMUM
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
@@ -174,6 +175,7 @@ class BiasCovariance(NamedTuple):
         return float(np.trace(self.covariance) + self.bias @ self.bias)
 
 
+@entrance()
 def ridge_bias_covariance(
     X: Any, alpha: float, coef: Any, noise_variance: float, sample_weight: Any = None, fit_intercept: bool = True
 ) -> BiasCovariance:

@@ -24,7 +24,19 @@ from didact.core.backend import to_numpy
 from didact.core.compat import deprecated
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, remember, report_convergence, warn_convergence
-from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import (
+    Attribute,
+    above,
+    at_least,
+    attr,
+    between,
+    is_bool,
+    none,
+    one_of,
+    param,
+    random_state,
+    whole,
+)
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed, seed_sequence
 from didact.core.rows import Block, Rows
@@ -32,7 +44,7 @@ from didact.core.typing import Array
 from didact.engines.loop.result import MESSAGES, Result
 from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
-from didact.engines.stochastic.sgd_loops import BIAS, TIME
+from didact.engines.stochastic.sgd_loops import BIAS, NUMBERS, TIME
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
 from didact.parts.statistics.counts import Counts, label_counts
@@ -76,6 +88,15 @@ ORDER_MATTERS = {
     "constant_columns/constant": _SCALE,
     "constant_columns/shift": _SCALE,
 }
+
+
+def state_of(outputs: str) -> list[Attribute]:
+    """What partial_fit and warm_start go on from, declared for a number of outputs."""
+    return [
+        attr("_state.V", f"({outputs}, n_features)", "Current weights of each output."),
+        attr("_state.D, _state.A", f"({outputs}, n_features or 0)", "Accounts of shrinkage and sums of averages."),
+        attr("_state.S", f"({outputs}, {NUMBERS})", "Numbers of each output."),
+    ]
 
 
 class _SGD(Estimator):
@@ -268,6 +289,11 @@ def resume(model: Any, positives: Array, n_features: int, training: Training) ->
     last = getattr(model, "_state", None)
     if last is None:
         return fresh
+    if last["V"].shape != fresh.V.shape or last["S"].shape != fresh.S.shape:
+        raise InputError(
+            f"{type(model).__name__} keeps weights {last['V'].shape} and numbers {last['S'].shape}, which are not of "
+            f"{len(positives)} outputs and {n_features} columns: fit the model anew."
+        )
     D, A = (old.copy() if old.shape == new.shape else new for old, new in ((last["D"], fresh.D), (last["A"], fresh.A)))
     return Weights(last["V"].copy(), D, A, last["S"].copy(), positives)
 

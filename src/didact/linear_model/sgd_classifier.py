@@ -14,7 +14,7 @@ from didact.core.typing import Array
 from didact.engines.linear.objective import parted
 from didact.engines.scores.linear import decision, predict_labels
 from didact.engines.stochastic.sgd import Weights
-from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, learn_once, resume, start, train
+from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, learn_once, resume, start, state_of, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 
 
@@ -102,6 +102,7 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr("n_iter_", "int", "Passes over the rows, the most that a class needed."),
     ]
+    _hidden = state_of("n_classes or 1")
 
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None

@@ -23,6 +23,7 @@ from didact.linear_model.sgd_base import (
     resume,
     seen,
     start,
+    state_of,
     train,
 )
 from didact.parts.noun import Loss
@@ -94,6 +95,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         attr("coef_", "(n_features,)", "Weights, or their average over the steps."),
         attr("intercept_", "(1,)", "Constant term."),
     ]
+    _hidden = state_of("1")
 
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None

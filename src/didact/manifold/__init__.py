@@ -1,5 +1,6 @@
 """Embeddings: a few coordinates for each row that keep distances, paths, neighbours or a graph."""
 
+from didact.core.handed_on import hand_on
 from didact.manifold.classical_mds import ClassicalMDS
 from didact.manifold.elastic import ElasticEmbedding
 from didact.manifold.isomap import Isomap
@@ -24,3 +25,4 @@ __all__ = [
     "spectral_embedding",
     "trustworthiness",
 ]
+__getattr__, __dir__ = hand_on(__name__)

@@ -67,6 +67,10 @@ class ClassicalMDS(_Embedding):
         attr("dissimilarity_matrix_", "(n_samples, n_samples)", "The distances of all pairs."),
         attr("eigenvalues_", "(n_components,)", "Eigenvalues of B: the squared lengths of the coordinates."),
     ]
+    _hidden = [
+        attr("_points", "(n_samples, n_features) or None", "The rows."),
+        attr("_means", "(n_samples,)", "Means of squared distances."),
+    ]
 
     def fit(self, X: Any, y: Any = None) -> "ClassicalMDS":
         """Find the coordinates of rows X; y is not used."""

@@ -91,6 +91,9 @@ class ElasticEmbedding(_Embedding):
         attr("energy_", "float", "The energy of the places."),
         attr("n_iter_", "int", "Steps made."),
     ]
+    _hidden = [
+        attr("_index.rows", "(n_samples, …)", "The rows in the index of neighbours."),
+    ]
 
     _test_params = [
         {"perplexity": 5.0, "random_state": 0},

@@ -17,6 +17,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import Disconnected, InputError, users_level
 from didact.core.parameters import at_least, at_least_or_infinite, attr, is_precomputed, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.all_pairs import distance_table, metric_param, metric_params_param, require_symmetric
@@ -112,6 +113,11 @@ class Isomap(_Neighborhoods):
         attr("kernel_pca_", "KernelPCA", "scikit-learn's kernel principal components of the paths, made on request."),
         attr("dist_matrix_", "(n_samples, n_samples)", "Lengths of the shortest paths."),
     ]
+    _hidden = [
+        attr("_index.rows", "(n_samples, …)", "The rows in the index of neighbours."),
+        attr("_means", "(n_samples,)", "Means of squared distances."),
+        attr("_values", "(n_components,)", "Eigenvalues."),
+    ]
 
     _test_params = [{"n_neighbors": 8}, {"n_neighbors": None, "radius": 4.0, "n_components": 1}]
     _test_skips = {"callbacks": "max_iter is scikit-learn's: the eigenproblem is solved without limit"}
@@ -123,7 +129,7 @@ class Isomap(_Neighborhoods):
         self._one_way(rows.shape[0])
         if is_precomputed(self.metric) and not is_sparse(rows):
             require_symmetric(np.asarray(rows))
-        with FitProgress(self, X=X):
+        with FitProgress(self, X=X), blas_for(rows.shape[0]):
             distance = distance_named(self.metric, self.p, self.metric_params, rows)
             self._index: Any = build_index(rows, distance, self.neighbors_algorithm)
             D = geodesics(self._index, rows, *self._neighbors())

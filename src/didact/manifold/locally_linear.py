@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
+from didact.core.overflow import refuse_extreme, too_large
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
@@ -32,6 +34,7 @@ IN_PARTS = (
     "The number of connected components of the neighbors graph is {} > 1: nothing says where they lie to each other, "
     "so that coordinates tell them apart instead of unrolling them. Increase the number of neighbors."
 )
+LARGEST = 1e145  # values with finite sums of products, also where eigenvalues of these are found
 BESIDE = 1e-13  # of the largest entry of M: its smallest eigenvalues are near the rounding errors
 
 
@@ -71,10 +74,11 @@ def averaged(X: Any, index: Index, k: int | None, radius: float | None, reg: flo
     if Z.ndim != 2 or len(Z) != index.n_rows:
         raise InputError("embedding_ makes no sense: it has not one row for each fitted row.")
     starts, ends, _ = neighborhood(index, Q, k, radius)
-    weights = local.neighbor_weights(Q, index.rows, starts, ends, reg)
+    weights = local.neighbor_weights(index.distance.rows(Q), index.rows, starts, ends, reg)
     return in_type(np.add.reduceat(weights[:, None] * Z[ends], starts[:-1], axis=0), X)
 
 
+@entrance()
 def locally_linear_embedding(
     X: Any, *, n_neighbors: int, n_components: int, reg: float = 1e-3, eigen_solver: str = "auto", tol: float = 1e-6,
     max_iter: int = 100, method: str = "standard", hessian_tol: float = 1e-4, modified_tol: float = 1e-12,
@@ -151,6 +155,9 @@ class LocallyLinearEmbedding(_Neighborhoods):
         attr("nbrs_", "NearestNeighbors", "scikit-learn's search for neighbours, made on request."),
         attr("reconstruction_error_", "float", "Sum of the eigenvalues of the coordinates."),
     ]
+    _hidden = [
+        attr("_index.rows", "(n_samples, …)", "The rows in the index of neighbours."),
+    ]
 
     _test_params = [
         {"n_neighbors": 8, "random_state": 0},
@@ -164,9 +171,10 @@ class LocallyLinearEmbedding(_Neighborhoods):
         rows = self._enough(finite_rows(self, X))
         with FitProgress(self, X=X):
             points = dense(rows, np.float64)
+            self._refuse_large(points)
             self._index: Any = build_index(points, Euclidean(), self.neighbors_algorithm)
             starts, ends, _ = self._neighbors()
-            M, seed = agreement(points, starts, ends, self), first_seed(self.random_state)
+            M, seed = agreement(self._index.rows, starts, ends, self), first_seed(self.random_state)
             warn_of_parts(starts, ends)
             values, vectors = eigenpairs(M, self.n_components + 1, largest=False, seed=seed, shift=BESIDE)
         self.embedding_ = in_type(np.ascontiguousarray(vectors[:, 1:]), rows)
@@ -182,6 +190,12 @@ class LocallyLinearEmbedding(_Neighborhoods):
             )
         self._one_way(rows.shape[0])
         return rows
+
+    def _refuse_large(self, points: Array) -> None:
+        """Refuse rows whose products within neighbourhoods would overflow."""
+        if (most := float(np.abs(points).max(initial=0.0))) > LARGEST:
+            refuse_extreme(points, getattr(self, "feature_names_in_", None))
+            raise too_large("Input X", most)
 
     def transform(self, X: Any) -> Any:
         """Coordinates of rows X: means of those of their neighbours, with the weights of the rows."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from didact.core.backend import like, to_numpy
 from didact.core.compat import deprecated
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, NotCovered, ParameterError, users_level
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import at_least, attr, is_bool, is_callable, one_of, param, random_state, whole
@@ -22,7 +23,7 @@ from didact.core.random import streams
 from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.engines.neighbors.all_pairs import metric_params_param
-from didact.engines.spectral.scaling import classical_scaling
+from didact.engines.spectral.scaling import classical_scaling, require_squarable
 from didact.engines.spectral.stress import least_squares_of_squares, majorise, total_spread
 from didact.manifold.base import all_distances, finite_rows, in_type
 from didact.parts.distances import NAMES
@@ -34,6 +35,7 @@ SQUARE = (
 )
 
 
+@entrance()
 def smacof(
     dissimilarities: Any, *, metric: bool = True, n_components: int = 2, init: Any = None, n_init: int = 1,
     n_jobs: int | None = None, max_iter: int = 300, verbose: int = 0, eps: float = 1e-6, random_state: Any = None,
@@ -138,6 +140,7 @@ class MDS(Estimator):
         if rows.shape[0] == rows.shape[1] and metric != "precomputed":
             warnings.warn(SQUARE, UserWarning, stacklevel=users_level())
         _, D = all_distances(self, rows, metric)
+        require_squarable(D, 4 if self.loss == "sstress" else 2)
         with FitProgress(self, self.max_iter, X=X, attributes=lambda Z: {"embedding_": in_type(Z, rows)}) as progress:
             found = [self._run(D, start, ordered, progress) for start in self._starts(D, init)]
         result = min(found, key=lambda one: one.value)

@@ -33,7 +33,7 @@ from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.neighbors.all_pairs import metric_params_param, own_distances
 from didact.engines.smooth.lbfgs import lbfgs
-from didact.engines.spectral.scaling import classical_scaling
+from didact.engines.spectral.scaling import classical_scaling, require_squarable
 from didact.engines.spectral.stress import least_squares_of_squares, majorise, smooth_stress
 from didact.kernels.radial import RBF, width_of_gamma
 from didact.manifold.base import _Embedding, all_distances, finite_rows, in_type
@@ -175,6 +175,7 @@ class ParametricEmbedding(_Embedding):
         """Learn the map on rows X, with the distances (n, n) to be kept if they are not those of the metric."""
         rows = finite_rows(self, X)
         D = self._kept(rows, distances)
+        require_squarable(D, 4 if self.loss == "sstress" else 2)
         basis, unit = Basis.of(self._features(rows)), float(np.sqrt(np.mean(D * D))) or 1.0
         fitted = lambda x: self._fitted(basis, x, unit, rows.dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, attributes=fitted) as progress:

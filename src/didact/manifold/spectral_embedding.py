@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
+from didact.core.entrance import entrance
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     at_least,
@@ -30,12 +31,14 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.random import first_seed
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
-from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity
+from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity, refuse_affinities
 from didact.manifold.base import SAME_VECTORS, finite_rows, refuse_both
 
 
+@entrance(n_components=whole(1))
 def spectral_embedding(
     adjacency: Any, *, n_components: int = 8, eigen_solver: Any = None, random_state: Any = None,
     eigen_tol: Any = "auto", norm_laplacian: bool = True, drop_first: bool = True,
@@ -80,7 +83,7 @@ def spectral_embedding(
     >>> spectral_embedding(path, n_components=1).round(3).ravel().tolist()
     [0.707, 0.0, -0.707]
     """
-    A = adjacency if is_sparse(adjacency) or is_tensor(adjacency) else np.asarray(adjacency, np.float64)
+    A = given_rows(adjacency, "adjacency")
     tol, seed = accuracy(eigen_tol), first_seed(random_state)
     found = graph_embedding(A, n_components, normed=norm_laplacian, drop_first=drop_first, tol=tol, seed=seed)
     return found if is_tensor(found) else found.astype(float_type(A), copy=False)
@@ -167,12 +170,21 @@ class SpectralEmbedding(Estimator):
         """Whether neighbours are found by their number."""
         return self.affinity == "nearest_neighbors" and self.radius is None
 
+    def _called(self, X: Any) -> Any:
+        """What the user's function gives: a table of all pairs, for which there must be room, or a sparse matrix."""
+        try:
+            return self.affinity(X)
+        except MemoryError:
+            refuse_affinities(X.shape[0])
+            raise
+
     def _affinities(self, X: Any) -> Any:
         if callable(self.affinity):
-            return self.affinity(X)
+            return given_rows(self._called(X), "What affinity returned")
         if self.affinity == "precomputed":
             return X
         if self.affinity == "rbf":
+            refuse_affinities(X.shape[0])
             self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
             with np.errstate(all="ignore"):  # values that overflow are refused in a sentence
                 return gram_of(pairwise_kernel("rbf", self.gamma_, 3, 1.0, None, X.shape[1]), X, X)

@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import is_precomputed, whole
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import require_finite
+from didact.core.validation import given_rows
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.all_pairs import distance_table
 from didact.parts.distances import Euclidean, distance_named
@@ -14,6 +17,7 @@ from didact.parts.distances import Euclidean, distance_named
 TILE = 1 << 22  # distances at a time
 
 
+@entrance(n_neighbors=whole(1))
 def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "euclidean") -> float:
     r"""The trustworthiness of an embedding: 1 if all neighbours in it are neighbours of the rows.
 
@@ -38,16 +42,18 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
     >>> trustworthiness(X, 5.0 - 2.0 * X, n_neighbors=2)
     1.0
     """
-    rows, places = dense(X, np.float64), dense(X_embedded, np.float64)
+    rows, places = dense(given_rows(X), np.float64), dense(given_rows(X_embedded, "X_embedded"), np.float64)
     n, k = len(rows), n_neighbors
     if len(places) != n:
         raise InputError(f"X has {n} rows and X_embedded {len(places)}: they must be the same rows.")
+    if is_precomputed(metric) and rows.shape[1] != n:
+        raise InputError(f"With metric='precomputed' X holds the distances of all pairs of rows, not {rows.shape}.")
     if k >= n / 2:
         raise ParameterError(f"n_neighbors ({k}) should be less than n_samples / 2 ({n / 2})")
     for table in (rows, places):
         require_finite(table, None)
     near = build_index(places, Euclidean()).nearest(None, k)[1]
-    noun = None if metric == "precomputed" else distance_named(metric, 2.0, None, rows)
+    noun = None if is_precomputed(metric) else distance_named(metric, 2.0, None, rows)
     total, tile = 0, max(1, TILE // n)
     for a in range(0, n, tile):
         here = np.arange(a, min(a + tile, n))

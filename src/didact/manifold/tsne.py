@@ -118,6 +118,9 @@ class TSNE(_Embedding):
         attr("learning_rate_", "float", "The rate that was used."),
         attr("n_iter_", "int", "Steps made; scikit-learn counts one less."),
     ]
+    _hidden = [
+        attr("_index.rows", "(n_samples, …)", "The rows in the index of neighbours."),
+    ]
 
     _tensors = True
     _test_params = [

@@ -16,12 +16,13 @@ from didact.core.estimator import Estimator, report_convergence, warn_convergenc
 from didact.core.parameters import at_least, attr, is_bool, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.rows import Block, Rows
+from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.components.mixture import fit_mixture
 from didact.engines.components.posterior import log_density, log_posterior, most_probable, posterior
 from didact.engines.components.starts import (
+    COMPONENT_NUMBERS,
     check_codes,
     coded_means,
     nearest_sums,
@@ -142,6 +143,8 @@ class _Mixture(DensityMixin, Estimator):
         """The rows, with codes of components in place of y."""
         if not self.use_labels:
             return self._rows(X, None, sample_weight, target="none")
+        if not (isinstance(X, Batches) or is_dask(X)):  # whose y comes in blocks
+            require_numbers(y, self.n_components)
         rows = self._rows(X, y, sample_weight, target="numeric")
         return rows.prepared(_with_codes, self.n_components)
 
@@ -226,6 +229,18 @@ class _Mixture(DensityMixin, Estimator):
         rng = streams(self.random_state if seed is None else seed, 1)[0]
         shares = np.asarray(self.weights_, np.float64)
         return rng, rng.multinomial(n_samples, shares / shares.sum())
+
+
+def require_numbers(y: Any, count: int) -> None:
+    """Refuse labels that are missing, or names."""
+    if y is None:
+        raise InputError(f"y is None, and with use_labels=True {COMPONENT_NUMBERS.format(count - 1)}.")
+    values = np.asarray(to_numpy(y))
+    if values.dtype.kind in "OUS":
+        for row, value in enumerate(values.ravel()):
+            if isinstance(value, (str, bytes)):
+                known = COMPONENT_NUMBERS.format(count - 1)
+                raise InputError(f"{known}; it holds {str(value)!r} in row {row}: number the components first.")
 
 
 def _without_codes(block: Block) -> Block:

@@ -17,7 +17,7 @@ from sklearn.base import DensityMixin
 
 from didact.core.backend import like, to_numpy
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, report_convergence
+from didact.core.estimator import Estimator, report_convergence, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, has, is_bool, none, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -33,6 +33,10 @@ from didact.engines.components.starts import row_shares
 from didact.parts.statistics.components import Components, components
 from didact.parts.statistics.moments import Sums
 
+LOWERED = (
+    "Step {} would have lowered the log-likelihood, which no M step does, and was not taken: check that maximize gives "
+    "the parameters of greatest likelihood under log_joint, and that statistics sums rows times R."
+)
 SHARP = 4  # power of the random shares of a start: the first components differ
 
 
@@ -204,8 +208,16 @@ class ExpectationMaximization(DensityMixin, Estimator):
         self.log_likelihoods_, self.converged_ = -np.asarray(best.history), best.converged
         if self.keep_parameters:
             self.trace_ = trace
-        report_convergence(self, best)
+        self._report(best)
         return self
+
+    def _report(self, best: Any) -> None:
+        """Set the number of steps, and say why EM ended before its time."""
+        if best.status != "no progress":
+            report_convergence(self, best)
+            return
+        self.n_iter_ = max(1, int(best.n_iter))
+        warn_convergence(self, LOWERED.format(best.n_iter + 1))
 
     def _run(self, rows: Rows, rng: np.random.Generator, report: Any) -> tuple[Any, list[Any]]:
         family, trace = OwnFamily(self._own), []  # type: tuple[OwnFamily, list[Any]]

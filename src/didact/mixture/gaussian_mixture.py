@@ -23,6 +23,8 @@ from didact.mixture.conditionals import conditioned, expected_rows
 from didact.mixture.given import covariances_of, given_means, given_precisions, given_weights
 from didact.parts.statistics.components import MATRICES
 
+COVARIANCES = "([n_components, ]n_features, n_features) or (n_components[, n_features])"
+
 
 def fitted_numbers(theta: Gaussians, kind: str, dtype: Any) -> dict[str, Array]:
     """Parameters as fitted attributes, in the shapes of a covariance type."""
@@ -112,14 +114,13 @@ class GaussianMixture(_Mixture):
     _attrs = [
         attr(
             "covariances_",
-            "(n_components, n_features, n_features)",
-            "Covariances; (n_features, n_features) if tied, (n_components, n_features) if diag, (n_components,) if "
-            "spherical.",
+            COVARIANCES,
+            "Covariances: one for all if tied, for each n_features or one number if diag or spherical.",
         ),
-        attr("precisions_", "(n_components, n_features, n_features)", "Their inverses, in the same shape."),
+        attr("precisions_", COVARIANCES, "Their inverses, in the same shape."),
         attr(
             "precisions_cholesky_",
-            "(n_components, n_features, n_features)",
+            COVARIANCES,
             "Upper triangles U with UUᵀ = Σ⁻¹, in the same shape; of variances 1/σ.",
         ),
         attr("collapsed_", "(n_components,)", "Whether a component lies in a plane or has no rows left."),

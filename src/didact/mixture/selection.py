@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
 
@@ -62,6 +63,7 @@ class ComponentPath:
         return lines(self.n_components, series, "components", "mean log-likelihood", mark=self.best.n_components)
 
 
+@entrance()
 def component_path(
     model: Any, X: Any, numbers: Iterable[int], criterion: str = "bic", X_test: Any = None, sample_weight: Any = None
 ) -> ComponentPath:

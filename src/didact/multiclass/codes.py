@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
+from didact.core.parameters import none, whole
 from didact.core.random import streams
 from didact.core.typing import Array
 
@@ -22,6 +24,7 @@ RESTARTS, SWEEPS = 8, 20
 KINDS = ("one_vs_rest", "one_vs_one", "exhaustive", "random", "sparse", "optimized")
 
 
+@entrance(n_classes=whole(1), n_learners=[whole(1), none])
 def code_matrix(kind: str, n_classes: int, n_learners: int | None = None, random_state: Any = None) -> Array:
     r"""A code matrix of the given kind, int8 of shape (n_classes, n_learners).
 

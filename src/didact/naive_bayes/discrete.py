@@ -56,6 +56,9 @@ def count_rows(block: Block, model: str) -> ClassSums:
     return ClassSums(classes, weight, (sums,))
 
 
+LONGEST_ROW = 1e18  # counts of a row that is drawn
+
+
 def refuse_negative(X: Any, model: str, what: str) -> None:
     """Refuse numbers below 0 in scikit-learn's words."""
     if np.fmin.reduce(X.data if is_sparse(X) else X, axis=None, initial=0.0) < 0:
@@ -250,8 +253,10 @@ class MultinomialNB(_CountNB):
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.feature_log_prob_)
-        length = max(1, round(self.feature_count_.sum() / self.class_count_.sum()))
-        return np.stack([rng.multinomial(length, p[k] / p[k].sum()) for k in codes]).astype(np.float64)
+        length = self.feature_count_.sum() / self.class_count_.sum()
+        if not length < LONGEST_ROW:
+            raise InputError(f"Rows have {length:.3g} counts on average, which are too many to be drawn one by one.")
+        return np.stack([rng.multinomial(max(1, round(length)), p[k] / p[k].sum()) for k in codes]).astype(np.float64)
 
 
 @tagged(input_tags__positive_only=True)

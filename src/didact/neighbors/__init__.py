@@ -1,5 +1,6 @@
 """Neighbours and windows: the search itself, and the models that look at the rows around a place."""
 
+from didact.core.handed_on import hand_on
 from didact.neighbors.classification import KNeighborsClassifier, RadiusNeighborsClassifier
 from didact.neighbors.condensing import CondensedNearestNeighbor
 from didact.neighbors.graphs import kneighbors_graph, radius_neighbors_graph
@@ -39,3 +40,4 @@ __all__ = [
     "kneighbors_graph",
     "radius_neighbors_graph",
 ]
+__getattr__, __dir__ = hand_on(__name__)

@@ -113,6 +113,11 @@ class _Neighbors(Estimator):
         attr("effective_metric_params_", "dict", "Its parameters."),
         attr("categories_", "Categories or None", 'The values of the categorical columns, for the metric "gower".'),
     ]
+    _hidden = [
+        attr("_codes", "(n_samples_fit_, n_outputs)", "Numbers of the classes of the rows."),
+        attr("_y", "(n_samples_fit_, n_outputs)", "Targets of the rows."),
+        attr("_sample_weight", "(n_samples_fit_,) or None", "Their weights."),
+    ]
 
     @property
     def _missing(self) -> bool:  # type: ignore[override]

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.neighbors.base import KNeighborsQueries, RadiusQueries
 from didact.neighbors.nearest import NearestNeighbors
 
 
+@entrance()
 def kneighbors_graph(
     X: Any, n_neighbors: int, *, mode: str = "connectivity", metric: Any = "minkowski", p: float = 2.0,
     metric_params: Any = None, include_self: Any = False, n_jobs: int | None = None,
@@ -61,6 +63,7 @@ def kneighbors_graph(
     return _with_own(graph, mode) if own else graph
 
 
+@entrance()
 def radius_neighbors_graph(
     X: Any, radius: float, *, mode: str = "connectivity", metric: Any = "minkowski", p: float = 2.0,
     metric_params: Any = None, include_self: Any = False, n_jobs: int | None = None,

@@ -99,6 +99,9 @@ class HistogramDensity(DensityMixin, Estimator):
         attr("grid_", "ndarray", 'Numbers of bins tried, if "cv" chose.', when="_searches"),
         attr("cv_scores_", "ndarray", "Their leave-one-out scores, the larger the better.", when="_searches"),
     ]
+    _hidden = [
+        attr("_first, _count", "(n_features,)", "Number of the first cell of each column, and how many there are."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
         """Count the rows X in bins; sample_weight counts rows, y is ignored."""

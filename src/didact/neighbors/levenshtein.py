@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from didact.core.entrance import entrance
 from didact.core.typing import Array
 from didact.engines.neighbors.edit_index import Costs, number_queries, number_words, string_distances
 
 
+@entrance()
 def edit_distance(
     a: Any, b: Any, insert: float = 1.0, delete: float = 1.0, substitute: float = 1.0, transpose: float | None = None
 ) -> float:
@@ -51,6 +53,7 @@ def edit_distance(
     return float(edit_distances([a], [b], insert, delete, substitute, transpose)[0, 0])
 
 
+@entrance()
 def edit_distances(
     A: Any, B: Any = None, insert: float = 1.0, delete: float = 1.0, substitute: float = 1.0,
     transpose: float | None = None,

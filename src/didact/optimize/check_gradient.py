@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.core.typing import Array
 from didact.engines.loop.differences import CENTRAL, EPS, differences
@@ -48,6 +49,7 @@ class GradientCheck(NamedTuple):
         return np.flatnonzero(~(errors <= self.tol).all(axis=0))
 
 
+@entrance()
 def check_gradient(fun: Callable[..., Any], grad: Callable[..., Any], x: Any, tol: float = 1e-5) -> GradientCheck:
     r"""Compare a gradient (or Jacobian) with differences of the function at x.
 

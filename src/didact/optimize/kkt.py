@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.engines.constrained.kkt import KKTResidual, Multipliers, residual
 from didact.optimize.linear_constraints import bounds, matrix, vector
 
 
+@entrance()
 def kkt_residual(
     x: Any,
     gradient: Any,

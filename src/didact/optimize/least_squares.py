@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import whole
 from didact.core.typing import Array
 from didact.engines.loop.differences import DIFFERENCE_KINDS, differences
 from didact.engines.loop.result import Result
@@ -17,6 +19,7 @@ from didact.optimize.problem import check_start, shown
 from didact.optimize.trace import keep, trace
 
 
+@entrance(max_iter=whole(0))
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,

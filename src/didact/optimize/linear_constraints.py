@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from didact.core.errors import InputError
+from didact.core.sparse import check_sparse
 from didact.core.typing import Array
 
 
@@ -56,7 +57,7 @@ def vector(values: Any, name: str, size: int | None = None, infinite: bool = Fal
 def matrix(values: Any, name: str, columns: int, keep_sparse: bool = False) -> Any:
     """A finite float matrix with the given number of columns."""
     if sparse.issparse(values):
-        out = sparse.csr_array(values, dtype=np.float64)
+        out = sparse.csr_array(check_sparse(values, name), dtype=np.float64)
         entries = out.data
         out = out if keep_sparse else out.toarray()
     else:

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
+from didact.core.parameters import whole
 from didact.engines.constrained.feasibility import least_violation
 from didact.engines.constrained.kkt import Multipliers, residual
 from didact.engines.loop.result import Result
@@ -16,6 +18,7 @@ VIOLATED, DOWN = 1e-7, 1e-6  # relative violation above which a program is infea
 FINEST, COARSEST = 1e-10, 1e-3  # the tolerances that HiGHS takes
 
 
+@entrance(max_iter=whole(0))
 def linear_program(
     c: Any,
     A_eq: Any = None,

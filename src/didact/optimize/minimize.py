@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
 from didact.engines.loop.line_search import largest
@@ -22,6 +23,7 @@ from didact.optimize.trace import keep, trace
 HOPELESS = 10  # successive non-finite evaluations above which these, not the method, explain a lack of progress
 
 
+@entrance()
 def minimize(
     fun: Callable[..., Any],
     x0: Any,

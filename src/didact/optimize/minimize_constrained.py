@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 from didact.engines.constrained.augmented_lagrangian import Lagrangian, augmented_lagrangian
@@ -16,6 +17,7 @@ from didact.optimize.minimize import HOPELESS
 from didact.optimize.problem import Problem, check_start, shown
 
 
+@entrance()
 def minimize_constrained(
     fun: Callable[..., Any],
     x0: Any,

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError
+from didact.core.parameters import whole
 from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.constrained.quadratic_form import Program
@@ -18,6 +20,7 @@ SYMMETRIC = 1e-8  # differences of P and Pᵀ, relative to the largest entry, th
 CONVEX = 1e-9  # negative eigenvalues, relative to the largest entry, that count as rounding
 
 
+@entrance(max_iter=whole(0))
 def quadratic_program(
     P: Any,
     q: Any,

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from didact.core.backend import like, namespace, to_numpy
+from didact.core.entrance import beside_rows
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
 
@@ -22,6 +23,11 @@ class Noun:
     """Mixin for a NamedTuple: equality by class and parameters, and true as a condition."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__new__" in vars(cls):
+            cls.__new__ = beside_rows(cls.__new__)  # type: ignore[method-assign]
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and super().__eq__(other)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from didact.core.entrance import entrance
 from didact.core.errors import need
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ def blank(width: float, height: float, grid: str = "both") -> tuple["Figure", "A
     return figure, axes
 
 
+def current(width: float, height: float) -> "Axes":
+    """The current axes of pyplot, cleared; in a figure of this size, if there is none."""
+    pyplot = need("matplotlib.pyplot", "study")
+    if not pyplot.get_fignums():
+        pyplot.figure(figsize=(width, height), layout="constrained")
+    axes = pyplot.gca()
+    axes.clear()
+    return axes
+
+
 def label(axes: "Axes", x: str = "", y: str = "") -> None:
     """Name the axes, in plain text: a dollar sign in a column's name is not mathematics."""
     axes.set_xlabel(x, parse_math=False)
@@ -74,6 +85,7 @@ def shorten(text: str, most: int = 38) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
+@entrance()
 def svg(figure: "Figure") -> bytes:
     """The figure as SVG, without a date in it.
 
@@ -84,6 +96,7 @@ def svg(figure: "Figure") -> bytes:
     return _saved(figure, "svg", metadata={"Date": None})
 
 
+@entrance()
 def png(figure: "Figure") -> bytes:
     """The figure as PNG at twice the usual resolution.
 
@@ -94,6 +107,7 @@ def png(figure: "Figure") -> bytes:
     return _saved(figure, "png", dpi=200, metadata={"Software": None})
 
 
+@entrance()
 def data_uri(figure: "Figure") -> str:
     """The figure as an address that an img element can show without any file.
 

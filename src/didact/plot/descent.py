@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
+from didact.core.parameters import whole
 from didact.plot.canvas import BLUE, GREY, INK, ORANGE, blank, label
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 COLOURS = (BLUE, ORANGE, "#3a8f5c", "#8a4fa3", "#b5485d", "#5f6b78")
 
 
+@entrance(levels=whole(1), points=whole(2))
 def descent(
     fun: Callable[[np.ndarray], float],
     paths: Mapping[str, Any],

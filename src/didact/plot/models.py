@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.plot.canvas import BLUE, GREY, INK, ORANGE, QUIET, blank, class_ticks, label, ticks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@entrance()
 def dots(names: Sequence[str], scores: Sequence[Sequence[float]], best: str, measure: str) -> "Figure":
     """One row per model: a small dot for each fold and a bar at their mean; the best one in colour.
 
@@ -28,6 +30,7 @@ def dots(names: Sequence[str], scores: Sequence[Sequence[float]], best: str, mea
     return figure
 
 
+@entrance()
 def bars(names: Sequence[str], values: Sequence[float], unit: str, spread: Sequence[float] | None = None) -> "Figure":
     """Signed effects as bars, in the order given: blue pushes up, orange pushes down; a thin line shows their spread.
 
@@ -46,6 +49,7 @@ def bars(names: Sequence[str], values: Sequence[float], unit: str, spread: Seque
     return figure
 
 
+@entrance()
 def heat(rows: Sequence[str], columns: Sequence[str], values: np.ndarray, unit: str) -> "Figure":
     """Signed effects, one row per feature and one column per class: blue pushes towards the class, orange away.
 

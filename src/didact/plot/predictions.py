@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.plot.canvas import BLUE, GREY, INK, QUIET, blank, class_ticks, label, ticks
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _MOST_POINTS = 2000
 
 
+@entrance()
 def predicted_actual(actual: np.ndarray, predicted: np.ndarray, name: str) -> "Figure":
     """Each row as a point; on the line, prediction and truth are equal. At most 2,000 evenly spaced rows are drawn.
 
@@ -30,6 +32,7 @@ def predicted_actual(actual: np.ndarray, predicted: np.ndarray, name: str) -> "F
     return figure
 
 
+@entrance()
 def roc(false_positive: np.ndarray, true_positive: np.ndarray, area: float, positive: str) -> "Figure":
     """The receiver operating characteristic: right alarms against false alarms, for every threshold.
 
@@ -48,6 +51,7 @@ def roc(false_positive: np.ndarray, true_positive: np.ndarray, area: float, posi
     return figure
 
 
+@entrance()
 def confusion(counts: np.ndarray, names: Sequence[str]) -> "Figure":
     """The confusion matrix: actual classes down, predicted classes across; shades are shares of a row.
 

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.plot.canvas import BLUE, QUIET, blank, label, ticks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@entrance()
 def histogram(values: np.ndarray, name: str) -> "Figure":
     """How often each range of a number occurs, with the mean marked.
 
@@ -40,6 +42,7 @@ def histogram(values: np.ndarray, name: str) -> "Figure":
     return figure
 
 
+@entrance()
 def class_shares(names: Sequence[str], counts: Sequence[int]) -> "Figure":
     """How many rows each class has.
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from didact.plot.canvas import BLUE, GREY, INK, ORANGE, QUIET, blank, shorten
+from didact.plot.canvas import BLUE, GREY, INK, ORANGE, QUIET, current, shorten
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 COLOURS = (BLUE, ORANGE, "#3a8f5c", "#8a4fa3", "#b5485d", "#b59a1f", "#3a9aa5", "#5f6b78")
 WIDTH, HEIGHT, BAR = 0.93, 0.5, 0.09  # of a box; its neighbours stand 1 apart, its children 1.3 below
+TALL, ACROSS, DOWN = 8.5, 1.2, 0.8  # points of letters that find room, and the inches from box to box that they need
 
 
 class Box(NamedTuple):
@@ -29,29 +30,37 @@ class Box(NamedTuple):
     labels: Sequence[str]
 
 
-def tree(boxes: Sequence[Box], class_names: Sequence[str] = (), ax: Any = None, fontsize: float = 8.5,
-         filled: bool = True, rounded: bool = True) -> "Figure":  # fmt: skip
-    """The tree of boxes, root on top; node 0 is the root.
+def tree(boxes: Sequence[Box], class_names: Sequence[str] = (), ax: Any = None, fontsize: float | None = None,
+         filled: bool = True, rounded: bool = True) -> "list[Text]":  # fmt: skip
+    """The tree of boxes, root on top; node 0 is the root. Its texts, on the current axes of pyplot if none are given.
 
     >>> from didact.plot.tree import Box, tree
     >>> leaves = [Box("yes", "3 of 3", (0.0, 1.0), 0, (), ()), Box("no", "2 of 2", (1.0, 0.0), 0, (), ())]
-    >>> figure = tree([Box("age", "5", (0.4, 0.6), 0, (1, 2), ("≤ 30", "> 30")), *leaves], ["no", "yes"])
+    >>> texts = tree([Box("age", "5", (0.4, 0.6), 0, (1, 2), ("≤ 30", "> 30")), *leaves], ["no", "yes"])
+    >>> [text.get_text() for text in texts[:3]]
+    ['≤ 30', '> 30', 'age']
     """
     across, down = _places(boxes)
     if ax is None:
-        figure, ax = blank(max(4.0, 1.3 + 1.42 * (across.max() + 1)), max(1.6, 0.6 + 1.25 * (down.max() + 1)), grid="")
-    else:
-        figure = ax.figure
+        ax = current(max(4.0, 1.3 + 1.42 * (across.max() + 1)), max(1.6, 0.6 + 1.25 * (down.max() + 1)))
     ax.set_axis_off()
+    ax.set(xlim=(-0.62, across.max() + 0.62), ylim=(down.max() * 1.3 + 0.45, -0.45))
+    fontsize = fontsize or _height_of_letters(ax)
     for i, box in enumerate(boxes):
         for child, text in zip(box.children, box.labels, strict=True):
             _branch(ax, (across[i], down[i]), (across[child], down[child]), text, fontsize)
     for i, box in enumerate(boxes):
         _draw(ax, box, across[i], down[i], fontsize, filled, rounded)
-    ax.set(xlim=(-0.62, across.max() + 0.62), ylim=(down.max() * 1.3 + 0.45, -0.45))
     if class_names:
         _legend(ax, class_names, fontsize)
-    return figure
+    return list(ax.texts)
+
+
+def _height_of_letters(ax: Any) -> float:
+    """Points that fit into the boxes of these axes."""
+    inches = np.array(ax.get_window_extent().size) / ax.figure.dpi
+    apart = inches / np.abs([np.diff(ax.get_xlim())[0], np.diff(ax.get_ylim())[0] / 1.3])
+    return max(1.0, TALL * min(1.0, *(apart / (ACROSS, DOWN))))
 
 
 def _places(boxes: Sequence[Box]) -> tuple[np.ndarray, np.ndarray]:

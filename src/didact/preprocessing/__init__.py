@@ -38,6 +38,7 @@ from sklearn.preprocessing import (
     scale,
 )
 
+from didact.core.handed_on import hand_on
 from didact.preprocessing.frame_columns import FrameColumns
 
 __all__ = [
@@ -72,3 +73,4 @@ __all__ = [
     "robust_scale",
     "scale",
 ]
+__getattr__, __dir__ = hand_on(__name__)

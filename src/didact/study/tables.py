@@ -4,6 +4,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, need
 from didact.datasets import bundled
 from didact.preprocessing.frame_columns import to_polars
@@ -17,6 +18,7 @@ _PARQUET = {".parquet", ".pq"}
 _TEXT = {".csv", ".tsv", ".txt", ".gz", ""}
 
 
+@entrance()
 def read_table(source: Any) -> "pl.DataFrame":
     """Read a table from a path (CSV, Parquet, or the name of a bundled table) or take a data frame of any library.
 

@@ -1,5 +1,6 @@
 """Support vector machines, and other models with a kernel."""
 
+from didact.core.handed_on import hand_on
 from didact.svm.classification import SVC
 from didact.svm.kernel_logistic import KernelLogisticRegression
 from didact.svm.kernel_perceptron import KernelPerceptron
@@ -21,3 +22,4 @@ __all__ = [
     "LinearSVR",
     "OneClassSVM",
 ]
+__getattr__, __dir__ = hand_on(__name__)

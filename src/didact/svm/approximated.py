@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import float_type, to_numpy
+from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import warn_convergence
 from didact.core.progress import FitProgress
@@ -28,7 +28,7 @@ def one_side(block: Block, first: int, second: int) -> Block:
     w = np.ones(len(codes)) if block.weight is None else to_numpy(block.weight)
     if second >= 0:
         w = np.where((codes == first) | (codes == second), w, 0.0)
-    return block._replace(y=np.where(codes == first, 1.0, -1.0), weight=w)
+    return block._replace(y=like(np.where(codes == first, 1.0, -1.0), block.X), weight=like(w, block.X))
 
 
 def target_sums_of(block: Block) -> Sums:

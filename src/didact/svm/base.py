@@ -14,7 +14,7 @@ from didact.core.rows import Rows
 from didact.core.rows.memory import require_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import pairwise_kernel
-from didact.engines.gram.rows import GivenGram, images, is_text, kernel_block, kernel_diagonal, rows_or_strings
+from didact.engines.gram.rows import GivenGram, images, is_text, kernel_diagonal, rows_or_strings, square_gram
 from didact.engines.gram.smo import Search, Solved
 from didact.engines.gram.systems import SOME, square_kernel, warn_indefinite
 from didact.kernels import Kernel, Linear
@@ -191,7 +191,7 @@ class _KernelMachine(Estimator):
         if self.kernel == "precomputed":
             return X[np.ix_(some, some)]
         rows = self.support_vectors_[: len(some)]
-        return kernel_block(self.kernel_, rows, rows) if len(some) else np.empty((0, 0))
+        return square_gram(self.kernel_, rows) if len(some) else np.empty((0, 0))
 
 
 def typical_value(kernel: Any, X: AnyArray) -> float:

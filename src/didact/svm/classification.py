@@ -159,7 +159,7 @@ class SVC(ClassifierMixin, _KernelMachine):
             "(n_classes - 1, n_SV) or (n_classes, n_SV)",
             "α_i y_i of the support vectors: for each other class, or for each class against the rest.",
         ),
-        attr("probA_, probB_", "(n_decisions,)", "A and B of the sigmoids; empty without `probability`."),
+        attr("probA_, probB_", "(n_decisions,) or (0,)", "A and B of the sigmoids; empty without `probability`."),
         attr("margins_", "(n_decisions,)", "Widths 1/‖w‖ of the margins on one side."),
         attr("slack_", "(n_samples, n_decisions)", "ξ_i of each row in each decision; NaN where it takes no part."),
     ]

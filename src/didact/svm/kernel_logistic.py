@@ -19,6 +19,7 @@ from didact.core.estimator import report_convergence
 from didact.core.parameters import above, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import FeatureMap, feature_rows
 from didact.engines.gram.logistic import Classes, kernel_logistic
@@ -123,11 +124,14 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
 
     def _exact(self, rows: Rows) -> tuple[Any, Any]:
         """How the solver's point becomes fitted attributes, and the solver."""
-        pairs, number, dtype = self._pairs(rows), len(self.classes_), float_type(rows)
+        with blas_for(rows.n_rows or 0):
+            pairs = self._pairs(rows)
+        number, dtype = len(self.classes_), float_type(rows)
         data = Classes(pairs.codes, pairs.weight, 1 if number == 2 else number)
 
         def solve(report: Any) -> Result:
-            return kernel_logistic(pairs.K, data, self.C, self.fit_intercept, self.tol, self.max_iter, report)
+            with blas_for(len(data.codes)):
+                return kernel_logistic(pairs.K, data, self.C, self.fit_intercept, self.tol, self.max_iter, report)
 
         return lambda x: self._keep_pairs(pairs, x[0], centred(x[1]), dtype), solve
 

@@ -194,6 +194,8 @@ class _KernelModel(Estimator):
             warn_indefinite(self, self.kernel_, lambda: own_gram(self.kernel_, X[:SOME]))
             return X, row_space(self.kernel_, X, coef, scored, again=True)
         old = self.support_vectors_
+        if old.shape[0] != len(coef) - X.shape[0]:
+            raise InputError(f"{type(self).__name__} keeps {old.shape[0]} rows with other coefficients: fit it anew.")
         if is_sparse(old) != is_sparse(X):
             X, old = (as_dense(A) for A in (X, old))
         X = stacked((old, X)) if old.shape[0] else X

@@ -164,6 +164,12 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
             "variant='voted'",
         ),
     ]
+    _hidden = [
+        attr("_state.coef", "(n_coefs, n_columns)", "Coefficients and their sums over the rows, of all outputs."),
+        attr("_state.bias", "(n_columns,)", "Constants and their sums."),
+        attr("_state.hour", "(n_outputs,)", "Rows seen."),
+        attr("_state.steps", "(n_steps, 4)", "Mistakes of a voted perceptron."),
+    ]
 
     variant: str = param("plain", one_of("plain", "averaged", "voted"), "Which f predicts: the last, the mean or all.")
     fit_intercept: bool = param(True, is_bool, "Whether to learn a constant term.")

@@ -144,6 +144,9 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
         attr("eta0_", "float", "Length of the first step."),
         attr("loss_curve_", "(n_iter_,)", "Mean squared error before the steps of each pass."),
     ]
+    _hidden = [
+        attr("_state.coef", "(n_coefs, n_outputs)", "Coefficients that partial_fit goes on from."),
+    ]
 
     method: str = param("stochastic", one_of("stochastic", "batch"), "Steps for one row after the other, or for all.")
     eta0: Any = param("auto", [one_of("auto"), above(0)], "Length η of a step; 'auto': as long as is safe.")

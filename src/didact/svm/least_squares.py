@@ -23,8 +23,10 @@ from didact.core.backend import float_type, like, to_numpy
 from didact.core.parameters import above, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_square
+from didact.core.threads import blas_for
 from didact.core.typing import Array
-from didact.engines.gram.features import feature_rows
+from didact.engines.gram.features import FEWER_FEATURES, feature_rows
 from didact.engines.gram.systems import with_constant
 from didact.parts.statistics.moments import Moments, moments
 from didact.svm.base import WEIGHTS_ARE_C
@@ -103,13 +105,15 @@ class LSSVC(ClassifierMixin, _KernelModel):
         return self
 
     def _exact(self, rows: Rows) -> dict[str, Any]:
-        pairs = self._pairs(rows)
-        targets = sides(pairs.codes, len(self.classes_))
-        found = with_constant(pairs.K, targets, pairs.weight, 1.0 / self.C, self.fit_intercept)
+        with blas_for(rows.n_rows or 0):
+            pairs = self._pairs(rows)
+            targets = sides(pairs.codes, len(self.classes_))
+            found = with_constant(pairs.K, targets, pairs.weight, 1.0 / self.C, self.fit_intercept)
         return self._keep_pairs(pairs, *found, float_type(rows))
 
     def _approximate(self, rows: Rows) -> dict[str, Any]:
         features = features_for(self, rows)
+        refuse_square(features.size, FEWER_FEATURES)
         S = feature_rows(rows, features).reduce(side_moments, len(self.classes_))
         return self._keep_features(features, *solve_features(S, 1.0 / self.C, self.fit_intercept), float_type(rows))
 

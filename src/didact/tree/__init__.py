@@ -5,6 +5,7 @@
 
 from sklearn.inspection import permutation_importance
 
+from didact.core.handed_on import hand_on
 from didact.tree.c45 import C45Classifier
 from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.export import export_text, plot_tree
@@ -35,3 +36,4 @@ __all__ = [
     "plot_tree",
     "shap_values",
 ]
+__getattr__, __dir__ = hand_on(__name__)

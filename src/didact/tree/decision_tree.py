@@ -21,6 +21,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local, refuse_no_rows
+from didact.core.categories import encode_some
 from didact.core.errors import InputError
 from didact.core.estimator import tagged
 from didact.core.parameters import attr, none, one_of, param
@@ -200,9 +201,10 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         tree = tree_of_values(data, sums, criterion, limits, self._seed(), self._signs(p, outputs, 0))
         return prune_cost_complexity(tree, self.ccp_alpha)
 
-    def _compute_partial_dependence_recursion(self, grid: Array, target_features: Array) -> Array:
-        """What `sklearn.inspection.partial_dependence` asks a tree for: the mean at each point of some features."""
-        return mean_over_others(self.tree_, np.asarray(grid, np.float64), target_features)[:, 0]
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Array) -> Array:
+        """What `sklearn.inspection.partial_dependence` asks: the mean value at each point of some features."""
+        points = encode_some(self.categories_, grid, target_features)
+        return mean_over_others(self.tree_, points, target_features)[:, 0]
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""

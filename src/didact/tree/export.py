@@ -2,11 +2,14 @@
 
 from typing import Any, NamedTuple
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
+from didact.core.parameters import none, whole
 from didact.engines.trees.outline import Place
 from didact.tree.reading import Words, read
 
 
+@entrance(max_depth=whole(0), spacing=whole(1), decimals=whole(0))
 def export_text(
     decision_tree: Any,
     *,
@@ -95,6 +98,7 @@ def _leaf(place: Place, words: Words, show_weights: bool) -> str:
     return (f" weights: {weights}" if show_weights else "") + f" class: {words.answer(place)}"
 
 
+@entrance(max_depth=[whole(0), none], precision=whole(0))
 def plot_tree(
     decision_tree: Any,
     *,
@@ -138,14 +142,14 @@ def plot_tree(
     precision : int, default=4
         Significant digits of numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw; by default the current axes of pyplot, which are cleared.
     fontsize : float, optional
-        Size of the text.
+        Size of the text; by default what the boxes have room for.
 
     Returns
     -------
-    matplotlib Figure
-        The picture (scikit-learn's function returns the list of its texts).
+    list of matplotlib Text
+        The texts of the picture, whose ``figure`` is that of all.
 
     References
     ----------
@@ -155,7 +159,7 @@ def plot_tree(
     --------
     >>> from didact.tree import ID3Classifier, plot_tree
     >>> model = ID3Classifier(categorical_features=[0]).fit([["tall"], ["short"]], ["M", "F"])
-    >>> figure = plot_tree(model, feature_names=["height"])
+    >>> texts = plot_tree(model, feature_names=["height"])
     """
     from didact.plot.tree import tree
 
@@ -172,7 +176,7 @@ def plot_tree(
     if node_ids:
         boxes = [box._replace(title=f"#{i} {box.title}") for i, box in zip(order, boxes, strict=True)]
     one = words.classes is not None and len(words.classes) == 1
-    return tree(boxes, words.classes[0] if one and words.classes else (), ax, fontsize or 8.5, filled, rounded)
+    return tree(boxes, words.classes[0] if one and words.classes else (), ax, fontsize, filled, rounded)
 
 
 def _to_depth(places: list[Place], max_depth: int | None) -> tuple[list[int], list[Place]]:

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import whole
 from didact.core.typing import Array
 from didact.engines.trees.outline import Condition, Place, joined
 from didact.engines.trees.variants.c45_prune import expected_errors
@@ -73,6 +75,7 @@ class _Rows(NamedTuple):
     w: Array
 
 
+@entrance(decimals=whole(0))
 def export_rules(
     model: Any,
     X: Any = None,

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.core.typing import Array
 from didact.engines.trees.predict.shap import shap_of_trees
@@ -54,6 +55,7 @@ class _Sum(NamedTuple):
     shown: Any
 
 
+@entrance()
 def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     r"""Divide the predictions of a tree, a forest or a boosting model among the features (path-dependent TreeSHAP).
 

@@ -1,4 +1,4 @@
-"""Columns of extreme size: powers of two that take them back, and sentences that name them."""
+"""Columns of extreme size, or far from 0: what takes them back, and sentences that name them."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from didact.core.errors import InputError
 from didact.core.overflow import largest_entries, refuse_overflow
 from didact.core.rows import Block, MemoryRows
-from didact.engines.linear.column_units import column_units, in_units
+from didact.engines.linear.column_units import column_units, far_means, in_units, less_means
 from didact.engines.linear.proximal_newton import proximal_newton
 from didact.engines.smooth.newton import newton, newton_direction
 
@@ -26,6 +26,18 @@ def test_units_are_powers_of_two_and_division_is_exact(kind):
     assert column_units(MemoryRows(kind(X[:, [0, 2]]), np.ones(2), None)) is None
     both = largest_entries(Block(kind(X[:1]))).merge(largest_entries(Block(kind(X[1:]))))
     np.testing.assert_array_equal(both.sizes, np.abs(X).max(axis=0))
+
+
+def test_means_are_taken_off_where_a_column_is_far_from_0():
+    X = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
+    far = MemoryRows(X + np.float32([0.0, 1e5]), np.ones(50), None)
+    means = far_means(far, 50.0, True)
+    np.testing.assert_allclose(means, far.X.mean(axis=0, dtype=np.float64), rtol=1e-6)
+    centred = less_means(Block(far.X, None, None), means).X
+    np.testing.assert_array_equal(centred[:, 1], far.X[:, 1] - means[1])  # nothing is rounded
+    assert far_means(MemoryRows(X, np.ones(50), None), 50.0, True) is None
+    assert far_means(far, 50.0, False) is None
+    assert far_means(MemoryRows(sp.csr_array(far.X), np.ones(50), None), 50.0, True) is None
 
 
 def test_columns_and_targets_that_overflow_are_named():

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_scalar
 
 from didact.core.backend import row_weights
+from didact.core.entrance import entrance
 from didact.core.errors import users_level
+from didact.core.parameters import at_least, between, none, whole
+from didact.core.rows.gather import dense
 from didact.core.threads import parallel_map, threads_for
 from didact.core.typing import Array
+from didact.core.validation import given_rows
 from didact.engines.neighbors.tables import block_edges, tables
 from didact.engines.neighbors.tuning import TABLE_QUERIES
 from didact.parts.distances import Euclidean
@@ -46,6 +49,7 @@ def mean_reach(X: Array, w: Array | None, quantile: float) -> float:
     return float(np.sum(parallel_map(piece, block_edges(len(rows), TABLE_QUERIES))) / share.sum())
 
 
+@entrance(quantile=between(0, 1), n_samples=[whole(1), none], n_jobs=[int, none])
 def estimate_bandwidth(
     X: Any, *, quantile: float = 0.3, n_samples: int | None = None, random_state: Any = 0, n_jobs: int | None = None
 ) -> Any:
@@ -85,13 +89,13 @@ def estimate_bandwidth(
     1.62
     """
     X = check_array(X)
-    check_scalar(quantile, "quantile", (int, float, np.number), min_val=0, max_val=1)
     if n_samples is not None:
         X = X[check_random_state(random_state).permutation(len(X))[:n_samples]]
     with threads_for(n_jobs):
         return np.float64(mean_reach(X, None, quantile))
 
 
+@entrance(bin_size=at_least(0), min_bin_freq=at_least(0))
 def get_bin_seeds(X: Any, bin_size: float, min_bin_freq: float = 1) -> Any:
     r"""Starts for `MeanShift`: the points of a grid, :math:`b\,[x/b]`, that have enough rows next to them.
 
@@ -124,7 +128,7 @@ def get_bin_seeds(X: Any, bin_size: float, min_bin_freq: float = 1) -> Any:
     >>> get_bin_seeds(np.array([[0.9], [1.1], [1.2], [3.8]]), 1.0).tolist()
     [[1.0], [4.0]]
     """
-    return bin_seeds(X, None, bin_size, min_bin_freq)
+    return bin_seeds(dense(given_rows(X)), None, bin_size, min_bin_freq)
 
 
 def bin_seeds(X: Any, w: Array | None, bin_size: float, least: float) -> Any:

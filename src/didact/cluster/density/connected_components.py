@@ -83,6 +83,9 @@ class ConnectedComponents(_Distances):
         attr("n_components_", "int", "Number of components."),
         attr("reach_", "(n_samples,) or float", "How far new rows may be from a fitted one: ε, or its k-th neighbour."),
     ]
+    _hidden = [
+        attr("_known", "(n_samples, n_features) or (0, 0)", "The rows; empty: precomputed."),
+    ]
 
     _test_params = [{"eps": 1.0}, {"graph": "knn", "n_neighbors": 3}]
     _test_skips = {"row_order": ORDERED}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from didact.cluster.density.distances import ORDERED, _Distances, metric_param, power_param
+from didact.core.entrance import entrance
 from didact.core.parameters import above, attr, one_of, param, whole
 from didact.core.threads import parallel_take
 from didact.core.typing import Array
@@ -99,6 +100,7 @@ class DBSCAN(_Distances):
         return self._labelled(X, self.components_, cores, self.labels_[cores], self.eps)
 
 
+@entrance()
 def dbscan(
     X: Any, eps: float = 0.5, *, min_samples: int = 5, metric: Any = "minkowski", metric_params: Any = None,
     algorithm: str = "auto", leaf_size: int = 30, p: Any = 2, sample_weight: Any = None, n_jobs: int | None = None,

@@ -10,7 +10,7 @@ from sklearn.base import ClusterMixin
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, refuse_small
 from didact.core.parameters import above_or_infinite, is_callable, none, one_of, param
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
@@ -108,6 +108,7 @@ def dense_counts(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Array, 
     rows, names = dense(block.X, np.float64), getattr(model, "feature_names_in_", None)
     refuse_endless(rows, names)
     refuse_wide(rows.min(axis=0), rows.max(axis=0), 1.0, names)
+    refuse_small(rows, names)
     if block.weight is None:
         return rows, np.ones(len(rows)), float_type(block.X)
     return rows, in_cases(np.asarray(to_numpy(block.weight), np.float64))[0], float_type(block.X)

@@ -30,6 +30,7 @@ from didact.engines.smoothing.kernel_sums import Points, kernel_sums, log_sums, 
 from didact.parts.distances import Euclidean
 from didact.parts.windows import WINDOWS
 
+LARGEST_LOG = 709.0  # of a density that a float holds
 ROUNDING = 1e-9  # of two logarithms of a density that should be equal
 
 
@@ -142,6 +143,12 @@ class LevelSetClustering(ClusterMixin, Estimator):
         attr("threshold_", "float", "The level θ."),
         attr("bandwidth_", "float", "The bandwidth."),
     ]
+    _hidden = [
+        attr("_known.0", "(n_known, n_features)", "Rows with a weight."),
+        attr("_known.1", "(n_known,)", "Their weights."),
+        attr("_above", "(n_above, n_features)", "Those above the level, by falling density."),
+        attr("_labels_above", "(n_above,)", "Their clusters."),
+    ]
 
     _test_params = [{"bandwidth": 1.0}, {"bandwidth": 1.5, "kernel": "epanechnikov", "quantile": 0.3}]
 
@@ -154,7 +161,7 @@ class LevelSetClustering(ClusterMixin, Estimator):
         self.log_density_ = log_density(rows, *density)
         own = level_of(self.log_density_[w > 0], self._known[1], self.quantile)
         self._log_level = own if self.threshold is None else math.log(self.threshold) if self.threshold else -math.inf
-        self.threshold_ = math.exp(self._log_level)
+        self.threshold_ = math.exp(min(self._log_level, LARGEST_LOG))
         above = (self.log_density_ > self._log_level + ROUNDING) & (w > 0)
         self._above, self._labels_above = level_clusters(rows[above], self.log_density_[above], self._radius)
         self.n_clusters_ = int(self._labels_above.max(initial=-1)) + 1

@@ -23,6 +23,7 @@ from didact.cluster.base import nearest
 from didact.cluster.density.bandwidth import bin_seeds, mean_reach
 from didact.cluster.density.distances import dense_counts
 from didact.core.backend import to_numpy
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, whole
@@ -116,6 +117,10 @@ class MeanShift(ClusterMixin, Estimator):
         attr("bandwidth_", "float", "The bandwidth."),
         attr("paths_", "list of (n_moves, n_features)", "The way of each start, both ends included.", "keep_paths"),
     ]
+    _hidden = [
+        attr("_known.0", "(n_known, n_features)", "Rows with a weight."),
+        attr("_known.1", "(n_known,)", "Their weights."),
+    ]
 
     _test_params = [{"bandwidth": 1.5}, {"bandwidth": 0.8, "kernel": "gaussian"}]
     _test_skips = dict.fromkeys(
@@ -192,6 +197,7 @@ class MeanShift(ClusterMixin, Estimator):
         return self._after_fit()._map_rows(X, *self._assignment())
 
 
+@entrance()
 def mean_shift(
     X: Any, *, bandwidth: Any = None, seeds: Any = None, bin_seeding: bool = False, min_bin_freq: int = 1,
     cluster_all: bool = True, max_iter: int = 300, n_jobs: int | None = None,

@@ -148,7 +148,12 @@ def bound_threads(cls: type) -> None:
         method = inspect.getattr_static(cls, name)
         function = getattr(method, "fn", method)  # available_if holds the function
         ours = inspect.isfunction(function) and function.__module__.startswith("didact.")
-        if not ours or name.startswith("_") or inspect.isgeneratorfunction(function) or hasattr(function, "bounded"):
+        if (
+            not ours
+            or name.startswith("_")
+            or inspect.isgeneratorfunction(inspect.unwrap(function))
+            or hasattr(function, "bounded")
+        ):
             continue
         if function is method:
             setattr(cls, name, _bounded(function))

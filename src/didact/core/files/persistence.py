@@ -31,6 +31,7 @@ from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequ
 from didact.core.errors import InputError
 from didact.core.files.left_behind import remove_left_behind
 from didact.core.files.nouns import noun_id, noun_of
+from didact.core.files.shapes import check_shapes
 from didact.core.files.trusted import public_name, public_names, untrusted
 from didact.core.progress.trace import CALLBACKS
 from didact.core.sparse import check_sparse
@@ -104,7 +105,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             model = skops.io.loads(part, trusted=names)
         if not isinstance(model, BaseEstimator):
             raise InputError(f"{path} holds a {type(model).__name__}, which is not a model.")
-        return _mapped(model, partial(_decoded, path=path), type(model).__name__, {})
+        return _rebuilt(model, type(model).__name__, path)
     except Exception as error:
         if str(path) in str(error):
             raise
@@ -162,6 +163,16 @@ def _encoded(value: Any, where: str) -> Any:
     return value
 
 
+def _rebuilt(value: Any, where: str, path: Any) -> Any:
+    """What was written: nouns again, and models, once what compiled code relies on holds."""
+    parts: dict[int, Any] = {}
+    found = _mapped(value, partial(_decoded, path=path), where, parts)
+    for part in parts.values():
+        if isinstance(part, BaseEstimator) and type(part).__module__.startswith("didact."):
+            check_shapes(part)
+    return found
+
+
 def _decoded(value: Any, where: str, path: Any) -> Any:
     """The noun that was written as its id and named fields."""
     if not isinstance(value, dict):
@@ -170,18 +181,12 @@ def _decoded(value: Any, where: str, path: Any) -> Any:
     name, fields = value[NOUN], value["fields"]
     if isinstance(fields, list):
         raise InputError(f"{path} has format 1, whose {name} this version cannot read: fit the model anew and save it.")
-    inner = partial(_decoded, path=path)
-    noun = noun_of(name, {key: _mapped(field, inner, where, {}) for key, field in fields.items()})
+    noun = noun_of(name, {key: _rebuilt(field, where, path) for key, field in fields.items()})
     if noun is None:
         raise InputError(f"{path} was not opened: {where} is a {name}, which didact does not trust.")
-    return _check_noun(noun)
-
-
-def _check_noun(value: Any) -> Any:
-    """The noun, after its own `check`: those that hold indices have one, as compiled code trusts indices."""
-    if hasattr(value, "check"):
-        value.check()
-    return value
+    if hasattr(noun, "check"):  # those that hold indices have one, as compiled code trusts indices
+        noun.check()
+    return noun
 
 
 def _refuse_kinds_of_arrays(value: Any, where: str) -> None:

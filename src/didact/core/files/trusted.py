@@ -1,8 +1,9 @@
 """Which types a model file may name: known classes of didact and scikit-learn, arrays, and a few pure functions.
 
 The names are compared with lists that do not depend on the file; nothing that a file names is imported, except modules
-of didact itself. Types whose arrays compiled code uses unchecked, such as scikit-learn's trees, neighbours, support
-vectors and clusters, are left out on purpose: a forged file could crash the process.
+of didact itself and those of scikit-learn whose names they hand on. Types whose arrays compiled code uses unchecked,
+such as scikit-learn's trees, neighbours, support vectors and clusters, are left out on purpose: a forged file could
+crash the process.
 """
 
 import importlib

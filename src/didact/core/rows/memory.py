@@ -239,11 +239,17 @@ def memory_limit() -> int:
 
 
 def refuse_square(p: int, instead: str, matrices: int = 3) -> None:
-    """Refuse p columns if so many p × p matrices exceed the memory; `instead` tells the user what to do."""
-    if 8 * matrices * p * p > memory_limit():
+    """Refuse p columns, or rows, if so many p × p matrices exceed the memory; `instead` tells the user what to do."""
+    what = f"{'1 matrix' if matrices == 1 else f'{matrices} matrices'} of {p} × {p} numbers"
+    refuse_numbers(matrices * p * p, what, instead)
+
+
+def refuse_numbers(count: int, what: str, instead: str) -> None:
+    """Refuse a task that needs so many numbers if they exceed the memory."""
+    if 8 * count > memory_limit():
         raise InputError(
-            f"For these columns {matrices} matrices of {p} × {p} numbers are needed, which take "
-            f"{8 * matrices * p * p / 2**30:.0f} GiB, more than this process may use: {instead}."
+            f"For these data {what} are needed, together {8 * count / 2**30:.0f} GiB, more than this process may use: "
+            f"{instead}."
         )
 
 

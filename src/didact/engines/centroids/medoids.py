@@ -62,8 +62,7 @@ def medoids(D: Array, w: Array, order: Array, start: Array, max_iter: int, repor
     seen, history, status = np.zeros(2, np.int64), [float(w @ state[2])], "iteration limit"
     rounds = 0
     for rounds in range(1, max_iter + 1):
-        tolerance = 1e-14 * history[-1]
-        swaps = swap_round(D, w, order, chosen, *state, np.zeros(k), np.zeros(k), tolerance, seen)
+        swaps = swap_round(D, w, order, chosen, *state, np.zeros(k), np.zeros(k), seen)
         history.append(float(w @ state[2]))
         stop = report is not None and report(rounds, history[-1], chosen)
         if swaps == 0 or seen[1] >= n:

@@ -5,6 +5,9 @@ With d the distance of a row from its nearest medoid and d' that from the second
 medoids, and lowers what giving up costs where e_i < d'_i. One look at a column of distances judges the swap with all
 medoids; the first that lowers the loss is made at once.
 
+Costs are sums of distances from other clusters, whose rounding can exceed the whole loss. So a swap is made only if the
+sum of the rows' own changes, in which nothing cancels, lowers the loss by more than its rounding: no swap comes twice.
+
 Layout, for n rows, of which k are medoids::
 
     D (n, n)         candidate c  [ d(c, 0) | d(c, 1) | … | d(c, n − 1) ]   one line is all that judges c
@@ -14,7 +17,7 @@ Layout, for n rows, of which k are medoids::
     medoids          [ r | r | … ]   (k,) the row of each medoid
     costs, change    [ s | s | … ]   (k,) what giving it up costs now, and if c comes
 
-Arithmetic: n + k for a candidate, n² for a round.
+Arithmetic: n + k for a candidate, n more for one that may lower the loss; n² for a round.
 
 Schubert, Rousseeuw (2021), Fast and eager k-medoids clustering, doi:10.1016/j.is.2021.101804.
 """
@@ -23,6 +26,8 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
+
+SPACING = 2.0**-52
 
 
 @jit_unmanaged
@@ -43,14 +48,14 @@ def two_nearest(D: Array, medoids: Array, nearest: Array, second: Array, near: A
 @jit_unmanaged
 def swap_round(
     D: Array, w: Array, order: Array, medoids: Array, nearest: Array, second: Array, near: Array, far: Array,
-    costs: Array, change: Array, tolerance: float, seen: Array,
+    costs: Array, change: Array, seen: Array,
 ) -> int:  # fmt: skip
     """Look at candidates from where the last round ended, until all have been seen since the last swap; the swaps.
 
     `seen` holds the place in the order, and how many candidates have been seen in vain.
     """
     n, k, swaps = D.shape[0], medoids.shape[0], 0
-    _costs(w, nearest, near, far, costs)
+    rounding = _costs(w, nearest, near, far, costs)
     for _ in range(n):
         if seen[1] >= n:
             break
@@ -74,22 +79,39 @@ def swap_round(
         for m in range(1, k):
             if change[m] < change[best]:
                 best = m
-        if change[best] + gain < -tolerance:
+        if change[best] + gain < rounding and _lowers(D, w, c, best, nearest, near, far):
             medoids[best] = c
             two_nearest(D, medoids, nearest, second, near, far)
-            _costs(w, nearest, near, far, costs)
+            rounding = _costs(w, nearest, near, far, costs)
             swaps, seen[1] = swaps + 1, 0
     return swaps
 
 
 @jit_unmanaged
-def _costs(w: Array, nearest: Array, near: Array, far: Array, costs: Array) -> None:
-    """What giving up each medoid costs, its rows going to their second nearest."""
+def _costs(w: Array, nearest: Array, near: Array, far: Array, costs: Array) -> float:
+    """What giving up each medoid costs, its rows going to their second nearest; a bound on the rounding of the sums."""
+    total = 0.0
     for m in range(costs.shape[0]):
         costs[m] = 0.0
-    if costs.shape[0] > 1:
-        for i in range(w.shape[0]):
+    for i in range(w.shape[0]):
+        total += w[i] * near[i]
+        if costs.shape[0] > 1:
+            total += w[i] * (far[i] - near[i])
             costs[nearest[i]] += w[i] * (far[i] - near[i])
+    return w.shape[0] * SPACING * total
+
+
+@jit_unmanaged
+def _lowers(D: Array, w: Array, c: int, m: int, nearest: Array, near: Array, far: Array) -> bool:
+    """Whether c in place of medoid m lowers the loss by more than the rounding of this sum of the rows' own changes."""
+    up, down = 0.0, 0.0
+    for i in range(w.shape[0]):
+        d = min(D[c, i], far[i] if nearest[i] == m else near[i])
+        if d > near[i]:
+            up += w[i] * (d - near[i])
+        else:
+            down += w[i] * (near[i] - d)
+    return down - up > w.shape[0] * SPACING * (down + up)
 
 
 def warm() -> None:

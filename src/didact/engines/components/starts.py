@@ -19,6 +19,7 @@ from didact.engines.centroids.starts import hashes, mixed_bits, plus_plus, sampl
 from didact.engines.components.tuning import START_ROWS
 from didact.parts.statistics.components import Components, components
 
+COMPONENT_NUMBERS = "y must hold the number of each row's component, from 0 to {}, or -1 where it is not known"
 HASH_STRIDE = np.uint64(0x9E3779B97F4A7C15)
 ROUGH_TOLERANCE, ROUGH_STEPS = 1e-3, 30  # k-means for a start, which EM improves on: tolerance, and iterations at most
 
@@ -108,7 +109,4 @@ def check_codes(codes: Array, count: int) -> None:
     """Refuse component numbers that are not −1, 0, …, count − 1."""
     wrong = np.flatnonzero((codes != np.floor(codes)) | (codes < -1) | (codes >= count))
     if len(wrong):
-        raise InputError(
-            f"y must hold the number of each row's component, from 0 to {count - 1}, or -1 where it is not known; it "
-            f"holds {codes[wrong[0]]:g} in row {wrong[0]}."
-        )
+        raise InputError(f"{COMPONENT_NUMBERS.format(count - 1)}; it holds {codes[wrong[0]]:g} in row {wrong[0]}.")

@@ -26,10 +26,11 @@ from didact.core.parameters import has, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
-from didact.core.rows.memory import memory_limit, require_finite
+from didact.core.rows.memory import memory_limit, refuse_square, require_finite
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.pairwise import GivenColumns
-from didact.engines.gram.rows import gram_of, kernel_block, tiled
+from didact.engines.gram.rows import gram_of, kernel_block, own_noise, tiled
 from didact.engines.gram.systems import BELOW_ZERO, say_indefinite
 from didact.engines.gram.tuning import GRAM_TILE
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
@@ -39,6 +40,11 @@ from didact.kernels.base import Kernel
 SPAN = 1e-12  # of the largest eigenvalue of the landmarks' matrix: smaller ones are rounding
 HELD = 1 << 28  # bytes of features that learning row by row keeps; beyond, it computes those of each step
 HELD_SHARE = 0.125  # of the memory: features that are kept for all rows; beyond, each pass computes them anew
+NO_FEATURES = (
+    "White noise in a kernel belongs to each row by itself and has no features: leave White out of the kernel; the "
+    "penalty of a model (alpha, C) does what it does."
+)
+FEWER_FEATURES = "choose fewer features (n_components)"
 POOL = 20  # rows for each landmark among which far ones are looked for
 LANDMARKS = ("uniform", "kmeans++")
 
@@ -105,14 +111,19 @@ def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> 
     """Features from landmarks, with the symmetric root of the (pseudo-)inverse of their matrix."""
     if isinstance(kernel, Kernel):
         refuse_large(landmarks)
+    refuse_square(landmarks.shape[0], FEWER_FEATURES)
+    if own_noise(kernel, landmarks) is not None:
+        raise ParameterError(NO_FEATURES)
     K = to_numpy(gram_of(kernel, landmarks, landmarks)).astype(np.float64)
     if not np.isfinite(K).all():
         raise InputError("The kernel gave NaN or infinity for landmarks: check the kernel and the scale of X.")
-    values, Q = linalg.eigh((K + K.T) / 2, check_finite=False)
-    kept = values > SPAN * len(K) * abs(values).max(initial=0.0)
-    roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=kept)
+    with blas_for(len(K)):
+        values, Q = linalg.eigh((K + K.T) / 2, check_finite=False)
+        kept = values > SPAN * len(K) * abs(values).max(initial=0.0)
+        roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=kept)
+        mixing = (Q * roots) @ Q.T
     least = float(values[0] / max(abs(values).max(), np.finfo(float).tiny))
-    return FeatureMap(kernel=kernel, vectors=landmarks, mixing=(Q * roots) @ Q.T, numbers=numbers, least=least)
+    return FeatureMap(kernel=kernel, vectors=landmarks, mixing=mixing, numbers=numbers, least=least)
 
 
 def fourier(kernel: Any, p: int, m: int, rng: np.random.Generator) -> FeatureMap:

@@ -15,7 +15,7 @@ from didact.core.backend import rows_at
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import HELD, FeatureMap
-from didact.engines.gram.rows import kernel_block
+from didact.engines.gram.rows import add_noise, kernel_block, own_noise
 from didact.engines.gram.systems import INFINITE_KERNEL, own_gram
 
 BLOCK = 256  # rows whose scores come from one product
@@ -46,13 +46,14 @@ class RowSpace:
 
     def __init__(self, kernel: Any, X: AnyArray, coef: Array, scored: int):
         self.kernel, self.X, self.coef, self.scored = kernel, X, coef, scored
+        self.noise = own_noise(kernel, X)
 
     def gram(self, a: Array, b: Array) -> Array:
         """Values of the kernel for rows by number."""
         found = np.asarray(kernel_block(self.kernel, self.X[a], self.X[b]), np.float64)
         if not np.isfinite(found.sum()):
             raise InputError(INFINITE_KERNEL)
-        return found
+        return add_noise(found, self.noise, a, b)
 
     def scores(self, rows: Array) -> Array:
         """From the rows that have coefficients."""

@@ -20,9 +20,9 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_tensor, like, namespace, to_numpy
-from didact.core.threads import parallel_map
+from didact.core.threads import one_blas_thread, parallel_map
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.tuning import PULL_TILE
+from didact.engines.gram.tuning import PULL_TILE, SOLVE_TILE
 from didact.kernels.base import Kernel
 
 
@@ -70,10 +70,26 @@ def solve(L: AnyArray, B: AnyArray) -> AnyArray:
 
 
 def whitened(L: AnyArray, B: AnyArray) -> AnyArray:
-    """L⁻¹B."""
+    """L⁻¹B, of arrays in tiles on all threads.
+
+    SciPy's solve keeps the interpreter lock and rounds by the number of BLAS's threads, which other threads of Python
+    change: it gets the tiles on the diagonal, NumPy's products the rest.
+    """
     if is_tensor(L):
         return namespace(L).linalg.solve_triangular(L, B, upper=False)
-    return linalg.solve_triangular(L.T, B, trans="T", lower=False, check_finite=False)
+    out = np.empty(B.shape)
+
+    def columns(a: int) -> None:
+        V = np.array(B[:, a : a + SOLVE_TILE], np.float64, order="C")
+        for i in range(0, len(L), SOLVE_TILE):
+            rows = slice(i, i + SOLVE_TILE)
+            right = V[rows] - L[rows, :i] @ V[:i] if i else V[rows]
+            V[rows] = linalg.solve_triangular(L[rows, rows].T, right, trans="T", lower=False, check_finite=False)
+        out[:, a : a + SOLVE_TILE] = V
+
+    with one_blas_thread:
+        parallel_map(columns, range(0, B.shape[1], SOLVE_TILE))
+    return out
 
 
 def inverse(L: AnyArray, in_place: bool = False) -> AnyArray:

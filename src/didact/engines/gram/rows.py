@@ -1,9 +1,9 @@
 """Rows of a Gram matrix on demand: computed in tiles on all threads, and kept in a bounded cache.
 
-A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, (x − mean)/w) and z' = (1, −|z|²/2, z/w),
-log k(x, z) = x'·z'. Up to a hundred columns that is a compiled loop (`gaussian_loops`), beyond a product of BLAS. Other
-kernels go through `Kernel.gram`. Tensors are computed on their device, and only what the solver reads (the block of a
-working set, products with a vector) comes to the host.
+A Gaussian kernel is one product and one exponential: with x' = (−|x|²/2, 1, x) and z' = (1, −|z|²/2, z) in widths,
+about a centre, log k(x, z) = x'·z'; where both lie far from it, differences. Up to a hundred columns that is a compiled
+loop (`gaussian_loops`), beyond a product of BLAS. Other kernels go through `Kernel.gram`. Tensors are computed on their
+device, and only what the solver reads (the block of a working set, products with a vector) comes to the host.
 """
 
 import time
@@ -16,7 +16,7 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.rows import MemoryRows, Rows
-from didact.core.threads import parallel_map
+from didact.core.threads import one_blas_thread, parallel_map
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import KeptRows, WorkingSet
 from didact.engines.gram.tuning import (
@@ -31,6 +31,7 @@ from didact.engines.gram.tuning import (
     TILED_COLUMNS,
 )
 from didact.kernels.base import Kernel
+from didact.kernels.distances import Centred, lossless, middle, restore
 from didact.kernels.foreign import checked_values
 from didact.kernels.gaussian_loops import EVERY, gaussian_sums
 from didact.kernels.radial import RBF, in_widths
@@ -38,6 +39,7 @@ from didact.kernels.strings import as_strings
 
 MOST_RANK, FACTOR_ENTRIES = 800, 50_000_000  # of a factor of a Gram matrix: 400 MB
 LEFT_OVER = 1e-15  # of the trace: what is left of a Gram matrix that is factored
+NO_NOISE = 1e-12  # of k(x, x): a difference of two ways to compute it that is rounding
 NEARLY = 1e-6  # of the trace: what may be left when the factor has the largest rank
 
 
@@ -70,10 +72,11 @@ def rows_or_strings(model: Any, X: Any, y: Any = None, sample_weight: Any = None
 
 
 def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
-    """k(a_i, x_j) of two sets of rows; a function of the user's is checked."""
+    """k(a_i, x_j) of two sets of rows; a function of the user's is checked, and its values come to where A is."""
     if isinstance(kernel, Kernel):
         return kernel.gram(A, X)
-    return checked_values(kernel(*(M[:, 0] if is_text(M) else M for M in (A, X))), A.shape[0], X.shape[0])
+    found = checked_values(kernel(*(M[:, 0] if is_text(M) else M for M in (A, X))), A.shape[0], X.shape[0])
+    return found if is_tensor(found) else like(found, A)
 
 
 def not_finite(rows: Array) -> InputError:
@@ -94,17 +97,35 @@ def kernel_diagonal(kernel: Any, X: AnyArray) -> Array:
     return np.concatenate([np.diag(to_numpy(kernel_block(kernel, B, B))) for B in blocks])
 
 
+def own_noise(kernel: Any, X: AnyArray) -> Array | None:
+    """What k(x, x) of each row has beyond k of two equal rows, as white noise gives it; None if it has nothing."""
+    if not isinstance(kernel, Kernel):
+        return None
+    with_noise, without = (to_numpy(kernel.diagonal(X, same)).astype(np.float64) for same in (True, False))
+    found = with_noise - without
+    return found if (np.abs(found) > NO_NOISE * np.abs(with_noise)).any() else None
+
+
+def add_noise(K: AnyArray, noise: Array | None, rows: Array, others: Array) -> AnyArray:
+    """Values of two sets of rows by number, with the noise that a row has with itself; changes K."""
+    if noise is not None:
+        i, j = np.nonzero(rows[:, None] == others)
+        K[i.tolist(), j.tolist()] += like(noise[rows[i]], K)
+    return K
+
+
 def low_rank_features(kernel: Any, X: AnyArray, variables: int, deadline: float) -> Array | None:
     """Φᵀ (rank, n) with ΦΦᵀ = K by Cholesky steps, each on the row of which most is left; None if the rank is high."""
     left = kernel_diagonal(kernel, X)
     n, least = len(left), LEFT_OVER * left.sum()
     most = min(n, MOST_RANK, FACTOR_ENTRIES // max(variables, 1))
-    kept, rank, own = np.empty((most, n)), 0, left.copy()
+    kept, rank, own, noise, every = np.empty((most, n)), 0, left.copy(), own_noise(kernel, X), np.arange(n)
     while left.sum() > least:
         i = int(left.argmax())
         if rank == most or time.monotonic() > deadline:
             return kept if rank == most and left.sum() <= NEARLY * own.sum() else None
         values = kernel.K[i] if isinstance(kernel, GivenGram) else to_numpy(kernel_block(kernel, X[i : i + 1], X))[0]
+        values = add_noise(values[None], noise, every[i : i + 1], every)[0]
         row = values - kept[:rank, i] @ kept[:rank]
         if row[i] > LEFT_OVER * own[i]:
             kept[rank] = row / np.sqrt(row[i])
@@ -123,11 +144,20 @@ def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     return out
 
 
+def square_gram(kernel: Any, X: AnyArray) -> AnyArray:
+    """The Gram matrix of rows with themselves: with what depends on being the same row, such as white noise."""
+    K, noise, each = gram_of(kernel, X, X), own_noise(kernel, X), list(range(X.shape[0]))
+    if noise is not None:
+        K[each, each] += like(noise, K)
+    return K
+
+
 def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
     """work(begin, end) for pieces of n rows, on all threads; cut by n alone, as products round by the rows in them."""
     pieces = max(-(-n // size), min(LEAST_PIECES, -(-n // 64)))
     edges = np.linspace(0, n, pieces + 1).astype(int).tolist()
-    parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
+    with one_blas_thread:  # also of a single piece: its bits must not depend on what other threads do
+        parallel_map(lambda k: work(edges[k], edges[k + 1]), range(pieces))
 
 
 def images(
@@ -135,8 +165,13 @@ def images(
 ) -> Array:
     """K(A, X)·coef on the host, without the whole matrix: tiles of A are multiplied as they are made.
 
-    `own` are the numbers of the rows X in A, if they are there.
+    `own` are the numbers of the rows X in A, if they are there: white noise is of these.
     """
+    if len(coef) != X.shape[0] or (isinstance(kernel, Kernel) and A.shape[1:] != X.shape[1:]):
+        raise InputError(
+            f"Rows of {A.shape[1:]} columns are compared with {X.shape[0]} rows of {X.shape[1:]} that have {len(coef)} "
+            "coefficients: these do not belong together. Fit the model anew."
+        )
     A, X = readable(kernel, dtype, A, X)
     weights = like(coef, A) if is_tensor(A) else coef
     if isinstance(kernel, RBF) and isinstance(A, np.ndarray) and A.size * len(X) <= CLOSE_PRODUCTS:
@@ -157,6 +192,8 @@ def images(
         piece(0, A.shape[0])
     else:
         tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
+    if own is not None and (noise := own_noise(kernel, X)) is not None:
+        out[own] += noise * coef
     return out
 
 
@@ -181,15 +218,23 @@ def readable(kernel: Any, dtype: Any, *sets: AnyArray) -> list[AnyArray]:
 
 
 def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
-    """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel."""
+    """Rows a' and x' whose inner products are the logarithms of a Gaussian kernel, about a centre as `centred` has."""
     A, X = (in_widths(np.asarray(M, np.float64), kernel.width) for M in (A, X))
     # What is zero in most rows stays so: its products are left out.
     centre = np.where(2 * np.count_nonzero(X, axis=0) > len(X), X.mean(axis=0), 0.0)
-    A, X = A - centre, X - centre
-    halves = [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
+    about, halves = _halves(A, X, centre)
+    if not lossless(*(-2.0 * half for half in halves)):
+        about, halves = _halves(A, X, middle(X))
+    A, X = about
     left = np.column_stack([halves[0], np.ones(len(A)), A])
     right = np.column_stack([np.ones(len(X)), halves[1], X])
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
+
+
+def _halves(A: Array, X: Array, centre: Array) -> tuple[tuple[Array, Array], list[Array]]:
+    """Rows about a centre, and −½ of their squared lengths."""
+    A, X = A - centre, X - centre
+    return (A, X), [-0.5 * np.einsum("ij,ij->i", M, M) for M in (A, X)]
 
 
 def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
@@ -200,8 +245,9 @@ def looped_rows(left: Array, right: Array) -> tuple[Array, Array, Array] | None:
     counts = np.count_nonzero(left, axis=1)
     few = -(-int(counts.max()) // 4) * 4
     sparse = COLUMNS_PER_NUMBER * few <= columns <= TILED_COLUMNS
+    sparse = sparse and lossless(-2.0 * left[:, 0], -2.0 * right[:, 1])  # differences need all numbers
     wide = few if sparse else -(-columns // 4) * 4
-    largest = max(float(np.abs(M).max()) for M in (left, right))
+    largest = max(float(np.abs(M[:, 2:]).max(initial=0.0)) for M in (left, right))
     if wide > LOOPED_COLUMNS or not largest < np.sqrt(float(np.finfo(left.dtype).max) / 4 / wide):
         return None
     rows, turned = np.zeros((len(left), wide), left.dtype), np.zeros((max(wide, columns), len(right)), left.dtype)
@@ -220,6 +266,8 @@ def gaussian_values(left: Array, right: Array) -> Array:
     """The values of a Gaussian kernel from such rows."""
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
+    A, X, a, x = left[:, 2:], right[:, 2:], -2.0 * left[:, 0], -2.0 * right[:, 1]
+    restore(found, Centred(X=A, Z=X, x=a, z=x, given=(A, X), lossless=lossless(a, x)), -0.5)
     return np.exp(found, out=found)
 
 
@@ -240,7 +288,7 @@ class GramRows:
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
         gaussian = pair is None and isinstance(kernel, RBF) and isinstance(X, np.ndarray)
         self.pair = exponents(kernel, X, X, dtype) if gaussian else pair
-        self.on_device = is_tensor(X)
+        self.on_device, self.noise = is_tensor(X), None if self.pair is not None else own_noise(kernel, X)
         size = int(megabytes * 2**20 / np.dtype(dtype).itemsize) if memory is None else memory.size
         capacity = int(min(self.n, max(size // max(self.n, 1), 2 * working if memory is None else 0)))
         looped = None if self.pair is None else looped_rows(*self.pair)
@@ -279,6 +327,7 @@ class GramRows:
                 tile = self.kernel.K[rows, a:b]
             else:
                 tile = kernel_block(self.kernel, self.X[chosen], self.X[a:b])
+                tile = add_noise(tile, self.noise, rows, np.arange(a, b))
             self.table[slots.tolist() if self.on_device else slots, a:b] = tile
             finite.append(bool(np.isfinite(float(tile.sum()))))
 

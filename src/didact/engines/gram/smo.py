@@ -37,7 +37,7 @@ from didact.core.threads.pool import refuse_abandoned
 from didact.core.typing import AnyArray, Array
 from didact.engines.constrained.low_rank_program import interior_point
 from didact.engines.constrained.violation_loops import Variables
-from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, gram_of, images, low_rank_features, not_finite
+from didact.engines.gram.rows import MOST_RANK, GivenGram, GramRows, images, low_rank_features, not_finite, square_gram
 from didact.engines.gram.smo_loops import (
     ADD_ROWS,
     CHOOSE,
@@ -148,7 +148,7 @@ def leap(kernel: Any, X: AnyArray, dual: Dual, how: Search) -> Solved | None:
             break
         rows = dual.row[free]
         some = None if isinstance(kernel, GivenGram) else rows_at(X, rows)
-        K = kernel.K[np.ix_(rows, rows)] if some is None else gram_of(kernel, some, some)
+        K = kernel.K[np.ix_(rows, rows)] if some is None else square_gram(kernel, some)
         part, f = alpha[free], u[rows] + dual.sign[free] * dual.linear[free]
         newton_on_free(to_numpy(K), part, dual.sign[free], dual.bound[free], f)
         alpha[free] = part

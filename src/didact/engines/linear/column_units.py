@@ -1,21 +1,24 @@
-"""Columns of extreme size: units in which sums of their squares do not overflow, or one sentence where none would help.
+"""Columns of extreme size, or far from 0: other units or another origin, or one sentence where neither would help.
 
 A fit whose statistics are not finite though the rows are has met entries beyond about 1e150. A model that does not care
 for the units of its columns is fitted again with each of them divided by a power of two, without rounding; the others
-refuse the columns, or the target, by name.
+refuse the columns, or the target, by name. Where a column is far from 0 for its deviations, the curvature of its
+coefficient is that of the constant but for rounding: the fit is made again to what differs from the means.
 """
 
 from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_sparse, like
+from didact.core.backend import float_type, is_sparse, like
 from didact.core.overflow import largest_entries
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.linear.objective import column_sums
 
 LARGE = 2.0**20  # columns beyond get units if one is extreme: rounding errors of one column are no slope of another
-FAILED = "not finite", "no progress", "iteration limit"  # how a fit to columns of extreme size ends
+NEARLY_CONSTANT = 1e-6  # share of a column's mean square: a variance below it is lost in products with the constant
+FAILED = "not finite", "no progress", "iteration limit"  # how a fit to such columns ends
 
 
 def in_units(block: Block, units: Array) -> Block:
@@ -27,6 +30,24 @@ def in_units(block: Block, units: Array) -> Block:
     else:
         X = X / like(units.astype(_type_name(X)), X)
     return block._replace(X=X)
+
+
+def far_means(rows: Rows, weight: float, free: bool) -> Array | None:
+    """The means of columns if one is far from 0; None if there is no free constant that takes them up."""
+    if not free or rows.is_sparse or not rows.n_features:
+        return None
+    sums, squares = rows.reduce(column_sums).parts
+    mean, square = sums / weight, squares / weight
+    if not (np.isfinite(square).all() and (square - mean * mean < NEARLY_CONSTANT * square).any()):
+        return None
+    return np.asarray(
+        mean.astype(float_type(rows)), np.float64
+    )  # rounded here, so that the same is taken off and added
+
+
+def less_means(block: Block, means: Array) -> Block:
+    """A block of dense rows less the means of the columns."""
+    return block._replace(X=block.X - like(means.astype(_type_name(block.X)), block.X))
 
 
 def _type_name(values: Any) -> str:

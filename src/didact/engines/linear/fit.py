@@ -16,7 +16,7 @@ from scipy import linalg
 
 from didact.core.errors import InputError
 from didact.core.typing import Array
-from didact.engines.linear.column_units import FAILED, column_units, in_units
+from didact.engines.linear.column_units import FAILED, column_units, far_means, in_units, less_means
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.linear.proximal_newton import proximal_newton, working_sets
 from didact.engines.linear.tuning import (
@@ -48,10 +48,11 @@ def fit_linear(
 ) -> Result:
     """Minimise the objective plus l1·Σ|coefficients|; solver is "auto", "newton" or "lbfgs".
 
-    A warm start is taken to be near the solution: no sample is fitted first. Where columns are so large that sums of
-    squares overflow, the fit is made again in units in which they do not.
+    A warm start is taken to be near the solution: no sample is fitted first. A fit that fails is made again: in other
+    units where columns are so large that sums of squares overflow, from their means where they are far from 0.
     """
     x0 = np.zeros(objective.size) if start is None else start
+    free = objective.fit_intercept and not (objective.constant_l1 or objective.constant_l2)
     if max_iter == 0:
         return Result(x0, np.nan, 0, "iteration limit", np.inf)
     how = How(solver=solver, tol=tol, max_iter=max_iter, warm=warm, report=report)
@@ -65,6 +66,8 @@ def fit_linear(
                 result = _fit(objective, l1, x0, how, np.inf)
     if units is not None:
         result = _fit_in_units(objective, l1, units, x0, how)
+    elif result.status in FAILED and (means := far_means(objective.rows, objective.weight, free)) is not None:
+        result = _fit_from_means(objective, l1, means, x0, how)
     if result.status == "not finite" and not result.n_iter:
         raise InputError(
             "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64,"
@@ -90,6 +93,22 @@ def _fit_in_units(objective: LinearObjective, l1: Any, units: Array, x0: Array, 
     scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
     result = _fit(scaled, l1 / units, x0 * each, how._replace(report=told), np.inf)
     result.x = result.x / each
+    return result
+
+
+def _fit_from_means(objective: LinearObjective, l1: Any, means: Array, x0: Array, how: How) -> Result:
+    """The fit to columns less their means; constants come back as those of X."""
+
+    def moved(x: Array, sign: float) -> Array:
+        table = objective.table(x)
+        table[:, -1] += sign * (table[:, :-1] @ means)
+        return objective.vector(table)
+
+    report = how.report
+    told = None if report is None else lambda i, value, x: report(i, value, moved(x, -1.0))
+    centred = objective._replace(rows=objective.rows.prepared(less_means, means))
+    result = _fit(centred, l1, moved(x0, 1.0), how._replace(report=told), np.inf)
+    result.x = moved(result.x, -1.0)
     return result
 
 

@@ -108,7 +108,7 @@ class LinearObjective(NamedTuple):
 
     def column_moments(self) -> tuple[Array, Array]:
         """Means and mean squares of the features."""
-        sums, squares = self.rows.reduce(_column_sums).parts
+        sums, squares = self.rows.reduce(column_sums).parts
         return sums / self.weight, squares / self.weight
 
     def block_curvature(self, theta: Array) -> Array:
@@ -265,7 +265,7 @@ def _compiled_blocks(block: Block, loss: Any, table: Array, reference: bool) -> 
     return Sums((softmax_curvature(block.X, block.weight, table, reference, False),))
 
 
-def _column_sums(block: Block) -> Sums:
+def column_sums(block: Block) -> Sums:
     """Σ w x and Σ w x² per feature."""
     X, w = block.X, block.weight
     if is_sparse(X):

@@ -18,6 +18,7 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.linkage.tuning import SILHOUETTE_ROWS
 from didact.engines.neighbors.tables import block_edges, compiled, tables
+from didact.parts.distances import resized
 
 
 def silhouettes(noun: Any, X: Array, clusterings: list[Array]) -> Array:
@@ -28,6 +29,7 @@ def silhouettes(noun: Any, X: Array, clusterings: list[Array]) -> Array:
     for first, code in zip(edges, codes, strict=False):
         members[np.arange(len(X)), first + code] = 1.0
     sizes, found = members.sum(axis=0), np.empty((len(codes), len(X)))
+    noun = None if noun is None else resized(noun, X)
     rows = X if noun is None else noun.rows(X)
 
     def piece(ends: tuple[int, int]) -> None:

@@ -9,7 +9,7 @@ from didact.core.typing import Array
 from didact.engines.linkage.gaps_loops import GAP_TILE, euclidean_triangle
 from didact.engines.linkage.tuning import TRIANGLE_ROWS
 from didact.engines.neighbors.tables import compiled, each_block, tables
-from didact.parts.distances import Euclidean
+from didact.parts.distances import Euclidean, resized
 
 
 def distance_triangle(noun: Any, X: Array) -> Array:
@@ -19,6 +19,7 @@ def distance_triangle(noun: Any, X: Array) -> Array:
         T, edges = np.ascontiguousarray(X.T), np.append(np.arange(0, n, TRIANGLE_ROWS), n)
         share_pieces(len(edges) - 1, lambda turn: euclidean_triangle(turn, edges, X, T, D, np.empty(GAP_TILE)))
         return D
+    noun = resized(noun, X)
     inner, rows = noun.inner, noun.rows(X)
 
     def piece(edges: tuple[int, int]) -> None:

@@ -5,17 +5,20 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.core.overflow import refuse_extreme
+from didact.core.overflow import refuse_extreme, refuse_small
 from didact.core.parameters import is_callable, none, one_of, param
 from didact.core.rows.memory import finite_sum
 from didact.core.rows.pairs import asymmetry
 from didact.core.typing import Array
 from didact.engines.neighbors.tables import each_block, tables
-from didact.parts.distances import NAMES
+from didact.parts.distances import NAMES, resized
 
 PAIR_ROWS = 256
 SYMMETRIC = 1e-8  # of two distances that should be equal
-INFINITE_DISTANCE = "A distance is not finite: the metric must return a number for every pair of rows."
+INFINITE_DISTANCE = (
+    "A distance is not finite: the metric must return a number for every pair of rows. Values so large that powers of "
+    "them overflow: divide them by a power of ten."
+)
 
 
 def metric_param(default: str = "euclidean") -> Any:
@@ -31,6 +34,7 @@ def metric_params_param() -> Any:
 
 def distance_table(noun: Any, Q: Any, X: Any) -> Array:
     """The distances of all rows of Q from all rows of X."""
+    noun = resized(noun, X, Q)
     out, inner = np.empty((Q.shape[0], X.shape[0])), noun.inner
     Q, X = noun.rows(Q), noun.rows(X)
 
@@ -62,6 +66,8 @@ def finite_distances(noun: Any, rows: Array, names: Any) -> Array:
     if not finite_sum(D):
         refuse_extreme(rows, names)
         raise InputError(INFINITE_DISTANCE)
+    if D.max(initial=0.0) < np.finfo(float).tiny:
+        refuse_small(rows, names)
     return D
 
 

@@ -180,6 +180,7 @@ class EditIndex(NamedTuple):
         letters, begins, alphabet = self.words
         whole = (
             of_types((letters, begins, self.costs), (np.int64, np.int64, np.float64))
+            and self.costs.shape == Costs().array().shape
             and len(begins) > 0
             and begins[0] == 0
             and begins[-1] == len(letters)

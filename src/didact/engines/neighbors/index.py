@@ -39,7 +39,7 @@ from didact.engines.neighbors.tuning import (
     TREE_ROWS,
     VISITED_SHARE,
 )
-from didact.parts.distances import Distance, Euclidean, Precomputed
+from didact.parts.distances import Distance, Euclidean, Precomputed, resized
 
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
 
@@ -183,6 +183,7 @@ def build_index(
     """
     if method not in METHODS:
         raise ParameterError(f"method is one of {', '.join(METHODS)}, not {method!r}.")
+    distance = resized(distance, X) if isinstance(distance, Distance) else distance
     rows, noun = _plain(distance.rows(X)), distance.inner
     euclidean, coordinatewise = isinstance(noun, Euclidean), getattr(noun, "coordinatewise", False)
     if method == "kd_tree" and not coordinatewise:

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.errors import InputError
 from didact.core.jit import REASSOCIATE, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import LANES
@@ -67,10 +68,25 @@ class Tables(NamedTuple):
     places: Array = NO_PLACES
     threshold: float = np.nan  # numbers above count as 1 and others as 0, unless it is NaN
 
+    def check(self, p: int) -> None:
+        """Refuse tables that are not of rows with p columns, or do not fit together, as those of a forged file."""
+        K, wide, groups, rank = self.classes, whole_vectors(self.classes), len(self.origins), self.table.shape[1]
+        last = int(self.places[-1]) if len(self.places) == p + 1 and (np.diff(self.places) >= 0).all() else -1
+        shapes = {
+            ONE_LINE: ((1, whole_vectors(p + 1)), (0, 0), (0, 0), (0,)),
+            SOME_LINES: ((p + 1, wide), (0, 0), (0, 0), (0,)),
+            DIAGONAL: ((K, p), (K, p), (0, 0), (K,)),
+            WHITENED: ((groups * p, rank), (K, rank), (1 if groups == 1 else K, p), (K,)),
+            CATEGORIES: ((last, wide), (0, 0), (0, 0), (K,)),
+        }[self.kind]
+        if K < 1 or shapes != tuple(part.shape for part in self[2:6]):
+            raise InputError(f"The fitted attributes of this model are not those of {K} classes and {p} columns.")
+
 
 def score_rows(X: Array, tables: Tables, answer: int) -> tuple[Array, Array]:
     """The answer for each row, (n, classes) or (n,), and the numbers of the rows at which array code has to look."""
     (n, p), K = X.shape, tables.classes
+    tables.check(p)
     wide, rank = whole_vectors(p + 1), tables.table.shape[1] if tables.kind == WHITENED else 1
     dear = len(tables.origins) * rank if tables.kind == WHITENED else tables.table.size // max(p, 1)
     edges = pass_edges(X, 1 + dear // 8)

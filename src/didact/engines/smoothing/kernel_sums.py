@@ -226,6 +226,8 @@ def _box(low: Array, high: Array, Q: Array | None) -> tuple[Array, Array]:
     """The bounding box of points and queries together."""
     if Q is None or not len(Q):
         return low, high
+    if Q.shape[1] != len(low):
+        raise InputError(f"The points have {len(low)} columns, and the rows {Q.shape[1]}: fit the model anew.")
     return np.minimum(low, Q.min(axis=0)), np.maximum(high, Q.max(axis=0))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import refuse_wide
@@ -69,6 +70,9 @@ class Smooth(NamedTuple):
 
 def local_smooth(points: LocalPoints, Q: Array, rule: LocalRule) -> Smooth:
     """The local fits at the rows of Q."""
+    n = len(points.X)
+    if Q.shape[1] != points.X.shape[1] or any(part.shape != (n,) for part in points[1:]):
+        raise InputError(f"{n} points of {points.X.shape[1]} columns do not fit their targets, weights or the rows.")
     points = points._replace(y=np.require(points.y, np.float64, ["C", "W"]))  # loops are compiled for one kind of array
     if len(Q):
         rule = rule._replace(bandwidth=min(rule.bandwidth, _flat(points.X, Q)))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.core.backend import read_only
+from didact.core.errors import InputError
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.neighbors.partitions.boxes import boxes
@@ -62,6 +63,8 @@ def climb_from(
            [9.]])
     """
     x = np.array(seeds, np.float64, order="C")
+    if x.shape[1] != hills.low.shape[1]:
+        raise InputError(f"The fitted rows have {hills.low.shape[1]} columns, and these {x.shape[1]}: fit it anew.")
     steps, height = np.zeros(len(x), np.int64), np.zeros(len(x))
     order = boxes(x, SHIFT_LEAF).order  # neighbours climb through the same rows
     ways, rows = np.zeros(len(x) + 1, np.int64), np.empty((0, x.shape[1]))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.errors import InputError
 from didact.core.threads import parallel_map, stable_order
 from didact.core.typing import Array
 from didact.engines.smoothing.running_loops import WEIGHT_ROUNDING, averages, averages_without, build_nodes, medians
@@ -56,6 +57,8 @@ def nearest_place(u: Array, q: Array) -> Array:
 def windows(rows: Sorted, q: Array, window: RunningWindow) -> tuple[Array, Array]:
     """The rows (start, stop) in the window at each q."""
     u, j = rows.u, nearest_place(rows.u, q)
+    if not 0 <= window.k <= len(u):
+        raise InputError(f"There are no windows of {window.k} places among {len(u)}: fit the model anew.")
     if window.k:
         low = np.clip(j - (window.k - 1) // 2, 0, len(u) - window.k)
         return rows.first[low], rows.first[low + window.k]

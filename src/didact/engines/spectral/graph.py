@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_symmetric
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError, users_level
-from didact.core.rows.memory import finite_sum
+from didact.core.rows.memory import finite_sum, refuse_numbers, refuse_square
 from didact.core.rows.pairs import asymmetry
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
@@ -51,6 +51,7 @@ def nearest_affinity(X: Any, k: int, given: bool) -> Any:
     n = X.shape[0]
     if k > n:
         raise InputError(f"Expected n_neighbors <= n_samples, but n_neighbors = {k}, n = {n}.")
+    refuse_numbers(8 * n * k, f"graphs of {k} neighbours for each of {n} rows", "ask for fewer (n_neighbors)")
     if given:
         return mutual(build_index(X, Precomputed()).nearest(X, k)[1], n)
     own = np.arange(n)[:, None]
@@ -62,6 +63,11 @@ def ball_affinity(X: Any, radius: float, given: bool) -> Any:
     index, n = build_index(X, Precomputed() if given else Euclidean()), X.shape[0]
     starts, rows, _ = index.within(X if given else None, radius)
     return sp.csr_matrix((np.ones(len(rows)), rows, starts), (n, n))
+
+
+def refuse_affinities(n: int) -> None:
+    """Refuse so many rows that their affinities of all pairs, and the Laplacian, exceed the memory."""
+    refuse_square(n, "take affinity='nearest_neighbors', or a sample of the rows", 2)
 
 
 def symmetric(A: Any) -> Any:

@@ -20,7 +20,7 @@ from didact.core.random import first_seed
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square, require_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import gram_of, images, kernel_block
+from didact.engines.gram.rows import images, kernel_block, square_gram
 from didact.engines.gram.systems import INFINITE_KERNEL
 from didact.engines.spectral.eigen import by_lanczos, by_tridiagonal, eigenpairs, fixed_signs
 from didact.engines.spectral.svd import CentredRows, by_krylov
@@ -67,12 +67,12 @@ def gram_copy(kernel: Any, X: AnyArray) -> AnyArray:
     """The Gram matrix of rows, or a given one, in double precision on the host, as a copy that may be changed."""
     given = isinstance(kernel, str)
     if is_tensor(X):
-        return X.clone() if given else gram_of(kernel, X, X)
+        return X.clone() if given else square_gram(kernel, X)
     if given:
         return np.array(as_dense(X), np.float64)
     X = X.astype(np.float64)
     with np.errstate(all="ignore"):  # values that overflow are refused in a sentence, with the eigenvalues
-        return np.asarray(gram_of(kernel, X, X), np.float64)
+        return np.asarray(square_gram(kernel, X), np.float64)
 
 
 def kernel_axes(K: AnyArray, cases: Array | None, k: int, solver: str = "auto", **how: Any) -> KernelAxes:

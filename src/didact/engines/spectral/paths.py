@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
+from didact.core.errors import InputError
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.spectral.envelope_loops import ABREAST, eliminate, sweep_pass, turn_edges
@@ -119,6 +120,8 @@ def from_every_node(graph: Any) -> Array:
 
 def linked_paths(starts: Array, ends: Array, lengths: Array, D: Array) -> Array:
     """The distances (m, n) of new nodes, by their edges to old ones and the distances D of these, on all threads."""
+    if D.shape[0] != D.shape[1] or ends.max(initial=-1) >= len(D):
+        raise InputError(f"The distances {D.shape} are not of all pairs of the fitted rows: fit the model anew.")
     out = np.empty((len(starts) - 1, D.shape[0]))
     edges = starts.astype(np.int64), ends.astype(np.int64), lengths.astype(np.float64)
     share_pieces(-(-len(out) // PATH_SOURCES), lambda turn: link_pass(turn, PATH_SOURCES, *edges, D, out))

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from didact.core.backend import is_sparse, is_tensor, namespace, row_weights, to_numpy
-from didact.core.overflow import refuse_overflow
+from didact.core.overflow import refuse_overflow, refuse_vanished
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import refuse_square
@@ -63,6 +63,7 @@ def covariance_of(rows: Rows) -> Covariance:
     S = rows.prepared(_beside_zeros).reduce(moments)
     if not (rows.missing and np.isnan(S.mean_x).any()):
         refuse_overflow(rows, (S.mean_x, S.xx))
+        refuse_vanished(rows, S.xx)
     return Covariance(cases_of(rows), S.mean_x, S.xx / S.weight)
 
 
@@ -70,6 +71,7 @@ def centred_of(rows: MemoryRows) -> tuple[float, CentredRows, Array, float]:
     """Rows that count, the matrix A of rows in memory with AᵀA the covariance, their mean and their total variance."""
     mean, variances, weight = _columns(rows)
     refuse_overflow(rows, (mean, variances))
+    refuse_vanished(rows, variances)
     w, X = rows.columns.weight, rows.X
     shares = row_weights(w, rows.n_rows) / weight
     A = CentredRows(X, mean, np.sqrt(shares))

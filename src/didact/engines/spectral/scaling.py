@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from didact.core.overflow import too_large
+from didact.core.overflow import too_large, too_small
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.spectral.eigen import eigenpairs
@@ -31,15 +31,24 @@ class Scaling(NamedTuple):
 
     def new_points(self, S: Array) -> Array:
         """Coordinates (m, k) of points with these squared distances (m, n) from the old ones."""
-        inverse = np.where(self.values > 0, 0.5 / np.where(self.values > 0, self.values, 1.0), 0.0)
-        return np.asarray((self.means @ self.coordinates - S @ self.coordinates) * inverse)
+        root = np.sqrt(np.where(self.values > 0, self.values, np.inf))
+        axes = 0.5 * self.coordinates / root / root  # at once the values could be too large or too small
+        return np.asarray(self.means @ axes - S @ axes)
+
+
+def require_squarable(D: Array, power: int = 2) -> None:
+    """Refuse a table of distances whose squares, or fourth powers, overflow or vanish."""
+    longest, limit = float(D.max(initial=0.0)), SQUARABLE ** (2.0 / power)
+    if not longest < limit:
+        raise too_large("The matrix of distances", longest)
+    if 0.0 < longest < 1.0 / limit:
+        raise too_small("The matrix of distances", longest)
 
 
 def inner_products(D: Array) -> tuple[Array, Array]:
     """Centred inner products (n, n) from distances, and the column means of their squares; in tiles on all threads."""
-    n, longest = len(D), float(D.max(initial=0.0))
-    if not longest < SQUARABLE:
-        raise too_large("The matrix of distances", longest)
+    require_squarable(D)
+    n = len(D)
     B, edges = np.empty((n, n)), range(0, n, CENTRED_ROWS)
 
     def squares(a: int) -> Array:

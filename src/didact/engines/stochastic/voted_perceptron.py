@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import like, namespace
+from didact.core.errors import InputError
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.stochastic.passes import LoopRows
@@ -52,6 +53,8 @@ def stores(weights: Weights, voters: Voters | None = None) -> list[Store]:
     if voters is None:
         return [Store(weights.V[[k]], weights.S[[k], BIAS], np.zeros(1)) for k in range(len(weights.S))]
     mine = [voters.outputs == k for k in range(len(weights.S))]
+    if voters.vectors.shape[1] != weights.V.shape[1] or not all(m.any() for m in mine):
+        raise InputError("Every output of a voted perceptron has at least one weight vector, as wide as the rows.")
     return [Store(voters.vectors[m], voters.intercepts[m], voters.votes[m]) for m in mine]
 
 

@@ -19,6 +19,7 @@ from didact.engines.trees.tree_loops import Walk, apply_rows, frozen, node_depth
 from didact.engines.trees.tuning import WALK_ROWS
 
 LEAF, NO_FEATURE = -1, -2
+SHARES = 1 << 22  # shares of points in nodes that are held at once: 32 MiB
 
 
 class Tree(NamedTuple):
@@ -202,15 +203,29 @@ def mean_over_others(tree: Tree, grid: Array, features: Array) -> Array:
 
     Where a node asks for another feature, both children count, by their weights.
     """
-    share, inner = np.zeros((tree.node_count, len(grid))), tree.children_left != LEAF
+    step, inner, depth = max(1, SHARES // tree.node_count), tree.children_left != LEAF, depths(tree)
+    levels = [np.flatnonzero(inner & (depth == level)) for level in range(int(depth.max()))]
+    out = np.empty((len(grid), tree.value[0].size))
+    for start in range(0, len(grid), step):
+        share = shares_of_points(tree, grid[start : start + step], features, levels)
+        out[start : start + step] = share[~inner].T @ tree.value[~inner].reshape(tree.n_leaves, -1)
+    return out
+
+
+def shares_of_points(tree: Tree, grid: Array, features: Array, levels: list[Array]) -> Array:
+    """What part of each point comes to each node (nodes, points), level by level of the inner nodes."""
+    share = np.zeros((tree.node_count, len(grid)))
     share[0] = 1.0
-    for node in np.flatnonzero(inner):
-        left, right = tree.children_left[node], tree.children_right[node]
-        at = np.flatnonzero(np.asarray(features) == tree.feature[node])
-        to_left = tree.weighted_n_node_samples[left] / tree.weighted_n_node_samples[node]
-        left_share = share[node] * (rows_go_left(tree, node, grid[:, at[0]]) if len(at) else to_left)
-        share[left], share[right] = left_share, share[node] - left_share
-    return share[~inner].T @ tree.value[~inner].reshape(tree.n_leaves, -1)
+    for nodes in levels:
+        left, right = tree.children_left[nodes], tree.children_right[nodes]
+        weight = tree.weighted_n_node_samples
+        to_left = np.repeat((weight[left] / weight[nodes])[:, None], len(grid), axis=1)
+        for x, feature in zip(grid.T, features, strict=True):
+            for k in np.flatnonzero(tree.feature[nodes] == feature):
+                to_left[k] = rows_go_left(tree, nodes[k], x)
+        share[left] = share[nodes] * to_left
+        share[right] = share[nodes] - share[left]
+    return share
 
 
 def pruned(tree: Tree, keep: Array) -> Tree:

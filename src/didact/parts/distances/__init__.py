@@ -1,7 +1,8 @@
 """Distances: nouns of four kinds, and `distance_named`, which finds them by scikit-learn's names.
 
 `columns` has those that loops compute column by column, `rows` those that need whole rows, `mapped` those that are
-another distance between transformed rows, and `functions` those that Python computes, a whole table at a time.
+another distance between transformed rows (`units`: rows too small), and `functions` those that Python computes, a
+whole table at a time.
 """
 
 from didact.parts.distances.columns import (
@@ -17,6 +18,7 @@ from didact.parts.distances.functions import KernelDistance, Precomputed, UserMe
 from didact.parts.distances.mapped import Correlation, Cosine, Mahalanobis, Scaled, SquaredEuclidean, weighted
 from didact.parts.distances.names import NAMES, distance_named
 from didact.parts.distances.rows import BINARY, Binary, BrayCurtis, Gower, Haversine, Jaccard, NanEuclidean
+from didact.parts.distances.units import Resized, resized
 
 __all__ = [
     "BINARY",
@@ -39,9 +41,11 @@ __all__ = [
     "Minkowski",
     "NanEuclidean",
     "Precomputed",
+    "Resized",
     "Scaled",
     "SquaredEuclidean",
     "UserMetric",
     "distance_named",
+    "resized",
     "weighted",
 ]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
 from didact.parts.distances.columns import Chebyshev, Distance, Euclidean, Hamming, Manhattan, Minkowski
@@ -171,6 +172,7 @@ class Correlation(_Mapped, Plain):
         return Cosine().start(d)
 
 
+@entrance()
 def weighted(distance: Distance, weights: Any) -> Distance:
     """A distance with a weight w_j ≥ 0 for each column, such as (Σ w_j|a_j − b_j|ᵖ)^(1/p).
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.parts.distances.columns import Canberra, Chebyshev, Distance, Euclidean, Hamming, Manhattan, Minkowski
 from didact.parts.distances.functions import KernelDistance, Precomputed, UserMetric
@@ -30,6 +31,7 @@ NAMES = (*PLAIN, "minkowski", "p", "hamming", "mahalanobis", "seuclidean", "gowe
 ZERO_EIGENVALUE = 1e-12  # eigenvalues of a covariance below this share of the largest count as zero
 
 
+@entrance()
 def distance_named(
     metric: Any, p: float = 2.0, metric_params: dict[str, Any] | None = None, X: Any = None, feature_weights: Any = None
 ) -> Distance:

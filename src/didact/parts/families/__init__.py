@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from didact.core.backend import namespace
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
 from didact.parts.families.power import Exponential, Gamma, Gaussian, InverseGaussian, Poisson, Tweedie
@@ -49,6 +50,7 @@ FAMILIES: dict[str, Family | Multinomial] = {
 }
 
 
+@entrance()
 def get_family(family: str | Family | Multinomial) -> Family | Multinomial:
     """The family with this name (and its default parameter), or the family itself.
 

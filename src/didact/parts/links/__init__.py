@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple, Self
 
 from didact.core.backend import namespace
+from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
 from didact.parts.links.unit import Cauchit, CLogLog, Logit, Probit
@@ -210,6 +211,7 @@ LINKS: dict[str, Link] = {
 }
 
 
+@entrance()
 def get_link(link: str | Link) -> Link:
     """The link with this name, or the link itself.
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from didact.core.entrance import entrance
 from didact.core.typing import AnyArray
 from didact.parts.losses.classification import ClassLoss
 from didact.parts.noun import Loss
@@ -29,6 +30,7 @@ class Foreign:
         return self.given.inverse(z) if hasattr(self.given, "inverse") else Loss.mean(self, z)  # type: ignore[arg-type]
 
 
+@entrance()
 def as_loss(given: Any) -> Any:
     """The loss itself; any other object is wrapped in `Foreign`."""
     return given if isinstance(given, (Loss, ClassLoss, Foreign)) else Foreign(given)

@@ -6,10 +6,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
+from didact.core.entrance import entrance
+from didact.core.parameters import whole
 from didact.core.typing import Array
 from didact.parts.noun import Noun
 
 
+@entrance(dimensions=whole(0))
 def log_ball(dimensions: int) -> float:
     """The logarithm of the volume of the unit ball, π^(D/2)/Γ(D/2 + 1).
 

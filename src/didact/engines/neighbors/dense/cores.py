@@ -31,7 +31,7 @@ from didact.engines.neighbors.index import Index, build_index
 from didact.engines.neighbors.partitions.boxes import boxes
 from didact.engines.neighbors.tables import compiled
 from didact.engines.neighbors.tuning import BLOCK_PAIRS, CROWD_LEAF, CROWD_PIECES
-from didact.parts.distances import Distance
+from didact.parts.distances import Distance, resized
 
 MOST_QUERIES = 4096  # rows of a block
 
@@ -53,6 +53,7 @@ def dense_clusters(
     >>> dense_clusters(np.array([[0.0], [1.0], [2.0], [9.0]]), Euclidean(), 1.0, 3)
     DenseClusters(core=array([False,  True, False, False]), labels=array([ 0,  0,  0, -1]))
     """
+    distance = resized(distance, X)
     noun, reach = distance.inner, distance.start(radius)
     w = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
     rows = distance.rows(X)

@@ -28,6 +28,7 @@ from didact.engines.trees.boosting.booster_loops import (
     softmax_gradients,
     write_gradients,
 )
+from didact.engines.trees.rows.targets import refuse_tiny
 from didact.parts.losses import HalfSquared, Huber, Logistic, as_loss
 from didact.parts.noun import Loss, TargetSums
 from didact.parts.statistics.weighted_quantile import weighted_quantile
@@ -57,6 +58,8 @@ class Objective:
         self.y = y if loss.classes is None or outputs > 1 else np.where(y > 0, *map(float, loss.classes[::-1]))
         self.flat, self.quantile = loss.curvature == "one", loss.leaf_quantile
         self.unit = self.flat and w is None
+        if isinstance(loss, (HalfSquared, Huber)):
+            refuse_tiny(float(np.abs(y).max(initial=0.0)))
         self.compiled = COMPILED.get(type(loss), GIVEN) if outputs == 1 else GIVEN
         if self.compiled != GIVEN:
             self.y = np.require(self.y, np.float64, ["C", "W"])  # one type, for which the loops are compiled

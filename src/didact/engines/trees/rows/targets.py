@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.overflow import too_large
+from didact.core.overflow import VANISHED, too_large, too_small
 from didact.core.typing import Array
 from didact.engines.trees.rows.chosen_loops import chosen
 from didact.engines.trees.rows.fixed_point_loops import power_below
@@ -90,10 +90,17 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
 
 
 def refuse_huge(y: Array) -> None:
-    """Refuse targets whose squares would overflow."""
+    """Refuse targets whose squares would overflow, or vanish."""
     most = float(np.abs(y).max(initial=0.0))
     if most > HUGE:
         raise too_large("Input y", most)
+    refuse_tiny(most)
+
+
+def refuse_tiny(most: float) -> None:
+    """Refuse targets up to `most` if the squares of gradients vanish."""
+    if 0.0 < most < np.sqrt(VANISHED):
+        raise too_small("Input y", most)
 
 
 def exact(columns: Array) -> Array:

@@ -1,0 +1,10 @@
+"""Distances and kernels of all pairs of rows: scikit-learn's, handed on."""
+
+from typing import TYPE_CHECKING
+
+from didact.core.handed_on import hand_on
+
+if TYPE_CHECKING:
+    from sklearn.metrics.pairwise import *  # noqa: F403
+
+__getattr__, __dir__ = hand_on(__name__)

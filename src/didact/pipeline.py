@@ -1,0 +1,10 @@
+"""Steps one after another and side by side: scikit-learn's, handed on."""
+
+from typing import TYPE_CHECKING
+
+from didact.core.handed_on import hand_on
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import *  # noqa: F403
+
+__getattr__, __dir__ = hand_on(__name__)
