@@ -10,7 +10,7 @@ from didact.core.errors import InputError
 from didact.engines.gram.laplace import mode
 from didact.gaussian_process import GaussianProcessClassifier
 from didact.gaussian_process import kernels as sk
-from didact.gaussian_process.latents import averaged_sigmoid
+from didact.gaussian_process.two_class_problems import averaged_sigmoid
 from didact.kernels import RBF, StringSpectrum
 
 RNG = np.random.default_rng(0)

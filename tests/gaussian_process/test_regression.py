@@ -19,7 +19,7 @@ from didact.engines.gram.inducing import bound
 from didact.engines.gram.process import evidence
 from didact.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from didact.gaussian_process import kernels as sk
-from didact.gaussian_process.searched import searched
+from didact.gaussian_process.kernel_search import searched
 from didact.kernels import RBF, Constant, Laplacian, Linear, Matern, Periodic, RationalQuadratic, StringSpectrum, White
 
 RNG = np.random.default_rng(0)

@@ -22,6 +22,7 @@ from didact.cluster.base import (
 )
 from didact.core.backend import float_type
 from didact.core.errors import users_level
+from didact.core.estimator import Ended, remember
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -138,11 +139,11 @@ class MiniBatchKMeans(_Centers):
         rows = self._rows(X, None, sample_weight, target="none")
         spread = finite_spread(rows)
         dtype, rng = float_type(rows), np.random.default_rng(seed_sequence(self.random_state))
+        stop = _Stop(self, spread)
         with FitProgress(self, X=X, attributes=lambda x: {"cluster_centers_": x.astype(dtype)}) as progress:
-            state, self.n_iter_, self.n_steps_ = self._learn(
-                rows, self._start(rows, rng), _Stop(self, spread), rng, progress
-            )
+            state, self.n_iter_, self.n_steps_ = self._learn(rows, self._start(rows, rng), stop, rng, progress)
         self._store(rows, state)
+        remember(self, Ended("converged" if stop.rests else "stopped" if progress.stopped else "iteration limit"))
         if self.compute_labels:
             warn_of_equal_centers(self.cluster_centers_, self.labels_)
         return self
@@ -206,13 +207,15 @@ class _Stop:
     def __init__(self, model: Any, spread: Components) -> None:
         self.patience, self.waited, self.smooth, self.least = model.max_no_improvement, 0, float("nan"), float("inf")
         self.tol = model.tol * mean_variance(spread)
-        self.total, self.count = float(spread.weight.sum()), 0
+        self.total, self.count, self.rests = float(spread.weight.sum()), 0, False
 
     def seen(self, cost: float, step: float, weight: float) -> bool:
         """Whether to stop after one more batch."""
         self.count += 1
-        if self.count == 1:  # the start is not yet a mean of anything
-            return False
+        self.rests = self.count > 1 and self._rests(cost, step, weight)  # the start is not yet a mean of anything
+        return self.rests
+
+    def _rests(self, cost: float, step: float, weight: float) -> bool:
         share = min(1.0, 2.0 * weight / self.total)
         self.smooth = cost if self.smooth != self.smooth else self.smooth * (1 - share) + cost * share
         if self.tol > 0 and step <= self.tol:

@@ -24,6 +24,7 @@ from didact.cluster.base import (
 )
 from didact.core.backend import as_dense, float_type, local, read_only
 from didact.core.errors import InputError
+from didact.core.estimator import Ended, remember
 from didact.core.parameters import attr, between, is_bool, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -113,6 +114,7 @@ class OnlineKMeans(_Centers):
                 if progress.report(epoch, self._pass(rows, W, counts, seed, epoch), W):
                     break
         self._store(rows, W, counts, epoch)
+        remember(self, Ended("stopped" if progress.stopped else "iteration limit"))
         warn_of_equal_centers(self.cluster_centers_, self.labels_)
         return self
 

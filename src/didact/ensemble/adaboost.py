@@ -205,6 +205,12 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
         self.estimators_, self.estimator_weights_, self.estimator_errors_, self.error_bound_ = found
         return self
 
+    def _stages(self) -> Iterator[tuple[float, dict[str, Any]]]:
+        """The error of the last learner, and the learners, after each round."""
+        names = "estimators_", "estimator_weights_", "estimator_errors_"
+        for k in range(1, len(self.estimators_) + 1):
+            yield float(self.estimator_errors_[k - 1]), {name: getattr(self, name)[:k] for name in names}
+
     @property
     def feature_importances_(self) -> Array:
         """The learners' importances, averaged by their votes."""

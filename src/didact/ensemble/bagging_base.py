@@ -10,7 +10,7 @@ doi:10.1109/34.709601.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -140,6 +140,11 @@ class _Bagging(OfLearners, OfModels, Estimator):
         self.estimators_ = [*(self.estimators_[:have] if have else []), *(model for model, _ in new)]
         features = self.estimators_features_[:have] if have else []
         self.estimators_features_: list[Array] = [*features, *(columns for _, columns in new)]
+
+    def _stages(self) -> Iterator[tuple[None, dict[str, Any]]]:
+        """The base models after each that was added."""
+        for k in range(1, len(self.estimators_) + 1):
+            yield None, {name: getattr(self, name)[:k] for name in ("estimators_", "estimators_features_", "_seeds")}
 
     def _plan(self, X: Any, w: Any) -> None:
         n, p = X.shape

@@ -208,6 +208,11 @@ class _Forest(Estimator):
         old = self._seeds[:have] if have else []
         self._seeds: list[int] = [*old, *seeds[have : have + len(new)]]
 
+    def _stages(self) -> Iterator[tuple[None, dict[str, Any]]]:
+        """The trees after each that was added."""
+        for k in range(1, len(self.trees_) + 1):
+            yield None, {"trees_": self.trees_[:k], "_seeds": self._seeds[:k]}
+
     @property
     def _pack(self) -> Any:
         """All trees packed for prediction."""

@@ -19,7 +19,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError, Singular
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, remember
 from didact.core.parameters import attr, is_bool, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -28,7 +28,10 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.gram.inducing import full_rows
 from didact.gaussian_process import kernels as theirs
-from didact.gaussian_process.latents import (
+from didact.gaussian_process.kernel_search import Found, Searched, complain, ended, maximise, refuse_matrix, searched
+from didact.gaussian_process.softmax import softmax_problem
+from didact.gaussian_process.structured_rows import read_things, refuse_overflow, takes_rows, things
+from didact.gaussian_process.two_class_problems import (
     Latents,
     binary_sets,
     labels_at,
@@ -36,9 +39,6 @@ from didact.gaussian_process.latents import (
     posterior_at,
     problem_of,
 )
-from didact.gaussian_process.searched import Found, Searched, complain, maximise, refuse_matrix, searched
-from didact.gaussian_process.softmax import softmax_problem
-from didact.gaussian_process.things import read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF
 from didact.kernels.base import Kernel
 
@@ -132,6 +132,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
                 return self._solved(problems[k](), search, np.random.default_rng(seeds[k]), progress.report)
 
             found = one_by_one(one, len(problems), is_tensor(U) or progress.listened)
+        remember(self, *(ended(progress, best) for _, best in found))
         self._keep(found)
         return self
 

@@ -20,7 +20,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from didact.core.backend import as_dense, local, to_numpy
 from didact.core.errors import ParameterError, Singular
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, remember
 from didact.core.parameters import (
     array_like,
     at_least,
@@ -42,6 +42,7 @@ from didact.core.typing import Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.process import evidence
 from didact.gaussian_process import kernels as theirs
+from didact.gaussian_process.kernel_search import Found, Searched, complain, ended, maximise, refuse_matrix, searched
 from didact.gaussian_process.posterior import (
     Mean,
     Posterior,
@@ -55,9 +56,22 @@ from didact.gaussian_process.posterior import (
     of_evidence,
     prior,
 )
-from didact.gaussian_process.searched import Found, Searched, complain, maximise, refuse_matrix, searched
-from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals, sampled_evidence
-from didact.gaussian_process.things import column_sums, of_targets, read_things, refuse_overflow, takes_rows, things
+from didact.gaussian_process.regression_targets import (
+    Targets,
+    basis_of,
+    chosen_points,
+    evidence_of,
+    residuals,
+    sampled_evidence,
+)
+from didact.gaussian_process.structured_rows import (
+    column_sums,
+    of_targets,
+    read_things,
+    refuse_overflow,
+    takes_rows,
+    things,
+)
 from didact.kernels import RBF, White
 from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import moments
@@ -164,6 +178,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
             few = sampled_evidence(rows, read, search.kernel) if Z is None else None
             best = self._search(search, value, few, np.random.default_rng(seeds[1]), progress.report)
         search, self.n_iter_ = search.at(best.theta), best.n_iter
+        remember(self, ended(progress, best))
         complain(self, search, best.complaint)
         self._keep(search, value(search.kernel, False), rows, read, Z)
         return self

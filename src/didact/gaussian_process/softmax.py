@@ -9,7 +9,7 @@ from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import full_gram
-from didact.gaussian_process.searched import Searched, searched
+from didact.gaussian_process.kernel_search import Searched, searched
 from didact.gaussian_process.softmax_mode import (
     Curved,
     SoftmaxMode,

@@ -16,6 +16,7 @@ from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
+from didact.core.estimator import Ended, remember
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.core.progress import FitProgress
@@ -137,6 +138,7 @@ class _L1Path(MultiOutputMixin, _LinearRegressor, _PathCV):
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), not search.together)
         self.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
         self.n_iter_ = len(steps)
+        remember(self, Ended("converged" if short is None else short.status, float(gaps[:, -1].max())))
 
     inference = no_inference("LinearRegression")
 

@@ -129,7 +129,7 @@ def _store(model: Any, features: FeatureMap, found: list[Primal], rows: Rows, la
     model.kkt_residual_ = max(one.gap for one in found)
     over = late and any(one.status == "stopped" for one in found)
     bad = [one._replace(status="time limit") if over else one for one in found if not one.converged]
-    model.fit_status_ = int(bool(bad))
+    model.fit_status_, model.optimality_ = int(bool(bad)), model.kkt_residual_
     if bad and bad[0].status not in ("stopped", "no progress"):
         warn_convergence(
             model,

@@ -162,7 +162,7 @@ class _KernelMachine(Estimator):
         warn_indefinite(self, self.kernel_, lambda: self._some_values(X, support[:SOME]))
         self.kkt_residual_ = max(one.gap for one in solved)
         bad = [one for one in solved if not one.converged]
-        self.fit_status_ = int(bool(bad))
+        self.fit_status_, self.optimality_ = int(bool(bad)), self.kkt_residual_
         if bad and bad[0].status != "stopped":
             warn_convergence(
                 self,

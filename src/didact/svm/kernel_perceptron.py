@@ -19,7 +19,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.backend import as_dense, float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import Ended, remember, warn_convergence
 from didact.core.parameters import attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
@@ -192,6 +192,8 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
         with FitProgress(self, self.max_iter, **known) as progress:
             epochs, ended = self._passes(learner, data, progress.report)
         self.__dict__.update(self._fitted(learner, data), n_iter_=epochs)
+        status = "stopped" if progress.stopped else "converged" if ended else "iteration limit"
+        remember(self, Ended(status))
         self._report(ended)
         return self
 

@@ -18,7 +18,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import Ended, remember, warn_convergence
 from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
@@ -168,6 +168,8 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
         with FitProgress(self, self.max_iter, **known) as progress:
             losses, hour = self._passes(space, data, how, total, progress.report)
         self.__dict__.update(self._fitted(space, hour, losses, data, how), n_iter_=len(losses))
+        status = "stopped" if progress.stopped else "iteration limit" if len(losses) == self.max_iter else "converged"
+        remember(self, Ended(status, history=losses))
         self._report(losses[-1] * data.weight.sum(), total)
         return self
 

@@ -4,6 +4,7 @@ Splits, pruning and smoothing are in `didact.engines.trees.variants.model_tree`.
 continuous classes (M5); Frank et al. (1998), doi:10.1023/A:1007421302149.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.trees.rows.targets import refuse_huge
+from didact.engines.trees.tree import stages
 from didact.engines.trees.variants.model_tree import (
     LinearTree,
     ModelGrowth,
@@ -93,6 +95,10 @@ class ModelTreeRegressor(TreeSize, RegressorMixin, Estimator):
             refuse_square(X.shape[1], "use fewer columns, or DecisionTreeRegressor")
             self.tree_ = self._tree(X, y, w)
         return self
+
+    def _stages(self) -> Iterator[tuple[float, dict[str, Any]]]:
+        """The impurity and the tree after each split."""
+        return ((impurity, {"tree_": self.tree_.cut_back(split)}) for impurity, split in stages(self.tree_.tree))
 
     def _tree(self, X: Array, y: Array, w: Array) -> LinearTree:
         """Grown on standardised columns, pruned and smoothed."""

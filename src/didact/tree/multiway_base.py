@@ -1,5 +1,6 @@
 """What ID3 and C4.5 share: fitting by a rule, pruning, and class probabilities from a tree with n-way splits."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +16,8 @@ from didact.core.random import row_uniforms, seed_sequence
 from didact.core.typing import Array
 from didact.engines.trees.pruning import NO_VALIDATION_ROWS
 from didact.engines.trees.variants.c45 import Cases, Rule, grow_c45, pack_c45
-from didact.engines.trees.variants.c45_prune import prune_c45_by_error, prune_pessimistic
-from didact.engines.trees.variants.multiway import class_fractions, multiway_importances
+from didact.engines.trees.variants.c45_prune import cut_back, prune_c45_by_error, prune_pessimistic
+from didact.engines.trees.variants.multiway import NO_TEST, class_fractions, multiway_importances
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
@@ -89,6 +90,12 @@ class _MultiwayClassifier(TreeSize, ClassifierMixin, Estimator):
             w = weigh_classes(self.class_weight, codes[:, None], [self.classes_], w)
             self._fit_tree(X, codes, in_cases(w)[0])
         return self
+
+    def _stages(self) -> Iterator[tuple[None, dict[str, Any]]]:
+        """The tree after each split, in the order of its nodes."""
+        numbers = np.arange(self.tree_.node_count)
+        for last in np.flatnonzero(self.tree_.feature != NO_TEST):
+            yield None, {"tree_": cut_back(self.tree_, (self.tree_.feature != NO_TEST) & (numbers <= last))}
 
     def _fit_tree(self, X: Array, codes: Array, w: Array) -> None:
         n_categories = np.zeros(X.shape[1], np.int64)

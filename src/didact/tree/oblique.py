@@ -3,6 +3,7 @@ r"""Oblique trees: every split is a fitted linear discriminant :math:`w^Tx \le t
 See `didact.engines.trees.variants.oblique` for the directions. Murthy, Kasif, Salzberg (1994), doi:10.1613/jair.63.
 """
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.trees.pruning import prune_cost_complexity
 from didact.engines.trees.rows.targets import refuse_huge
-from didact.engines.trees.tree import weighed
+from didact.engines.trees.tree import pruned, stages, weighed
 from didact.engines.trees.variants.oblique import (
     ObliqueGrowth,
     ObliqueTree,
@@ -76,6 +77,11 @@ class _ObliqueTree(TreeSize, Estimator):
             "`tree` (scikit-learn's arrays; feature p + k: direction k), `directions`, `centres`.",
         )
     ]
+
+    def _stages(self) -> Iterator[tuple[float, dict[str, Any]]]:
+        """The impurity and the tree after each split."""
+        for impurity, split in stages(self.tree_.tree):
+            yield impurity, {"tree_": self.tree_._replace(tree=pruned(self.tree_.tree, split))}
 
     def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any, unit: float) -> None:
         """The tree of these rows, whose weights w are in units of a case."""

@@ -25,7 +25,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.pruning import prune_cost_complexity, pruning_path
 from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.rows.targets import Targets
-from didact.engines.trees.tree import Tree, apply, decision_path, importances, stages
+from didact.engines.trees.tree import Tree, apply, decision_path, importances, pruned, stages
 from didact.parts.statistics.weights import in_cases
 from didact.tree.size import TreeSize
 
@@ -175,7 +175,8 @@ class _TreeModel(TreeSize, Estimator):
 
     def _stages(self) -> Iterator[tuple[float, dict[str, Any]]]:
         """The impurity and the tree after each split."""
-        return ((impurity, {"tree_": part}) for impurity, part in stages(self.tree_, self.max_leaf_nodes is not None))
+        for impurity, split in stages(self.tree_, self.max_leaf_nodes is not None):
+            yield impurity, {"tree_": pruned(self.tree_, split)}
 
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""

@@ -25,7 +25,7 @@ from didact.cluster.density.distances import dense_counts
 from didact.core.backend import to_numpy
 from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
-from didact.core.estimator import Estimator
+from didact.core.estimator import Ended, Estimator, remember
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
@@ -155,7 +155,9 @@ class MeanShift(ClusterMixin, Estimator):
         self.n_iter_ = min(int(found.steps.max()), self.max_iter)
         if self.keep_paths:
             self.paths_ = found.paths
-        if moving := int((found.steps > self.max_iter).sum()):
+        moving = int((found.steps > self.max_iter).sum())
+        remember(self, Ended("iteration limit" if moving else "converged"))
+        if moving:
             sentence = (
                 f"{moving} of {len(found.steps)} starts had not come to rest after max_iter={self.max_iter} moves."
             )

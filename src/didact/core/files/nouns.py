@@ -50,7 +50,7 @@ PLACES = {
     "naive_bayes/counts": "didact.parts.statistics.counts.Counts",
     "gram/pairs": "didact.engines.gram.pairwise.PairFunction",
     "process/mean": "didact.gaussian_process.posterior.Mean",
-    "process/latent": "didact.gaussian_process.latents.Latent",
+    "process/latent": "didact.gaussian_process.two_class_problems.Latent",
     "process/softmax": "didact.gaussian_process.softmax.SoftmaxLatent",
     "perceptron/voters": "didact.engines.stochastic.voted_perceptron.Voters",
 }

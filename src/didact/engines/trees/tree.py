@@ -230,11 +230,16 @@ def shares_of_points(tree: Tree, grid: Array, features: Array, levels: list[Arra
 
 def pruned(tree: Tree, keep: Array) -> Tree:
     """The tree in which every inner node with keep = False has become a leaf; what was below it is gone."""
-    left, right = tree.children_left.copy(), tree.children_right.copy()
-    left[~keep], right[~keep] = LEAF, LEAF
+    cut = tree._replace(children_left=np.where(keep, tree.children_left, LEAF),
+                        children_right=np.where(keep, tree.children_right, LEAF))  # fmt: skip
+    return renumbered(cut, reached_nodes(cut))
+
+
+def reached_nodes(tree: Tree) -> Array:
+    """The nodes that the root leads to."""
     reached = np.zeros(tree.node_count, bool)
-    reach(left, right, reached)
-    return renumbered(tree._replace(children_left=left, children_right=right), np.flatnonzero(reached))
+    reach(tree.children_left, tree.children_right, reached)
+    return np.flatnonzero(reached)
 
 
 def growth_order(tree: Tree, by_gain: bool) -> Array:
@@ -255,14 +260,14 @@ def growth_order(tree: Tree, by_gain: bool) -> Array:
     return np.array(order, np.int64)
 
 
-def stages(tree: Tree, by_gain: bool = False) -> Iterator[tuple[float, Tree]]:
-    """The tree after each of its splits, with its impurity: the mean over the rows of that of their leaves."""
+def stages(tree: Tree, by_gain: bool = False) -> Iterator[tuple[float, Array]]:
+    """After each split the impurity, the mean over the rows of that of their leaves, and which nodes are split."""
     keep, total = np.zeros(tree.node_count, bool), tree.impurity * tree.weighted_n_node_samples
     impurity = total[0]
     for node in growth_order(tree, by_gain):
         keep[node] = True
         impurity += total[tree.children_left[node]] + total[tree.children_right[node]] - total[node]
-        yield float(impurity / tree.weighted_n_node_samples[0]), pruned(tree, keep)
+        yield float(impurity / tree.weighted_n_node_samples[0]), keep.copy()
 
 
 def node_weights(tree: Tree, leaves: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 from didact.core.rows import Block
 from didact.core.typing import Array
 from didact.engines.trees.outline import Place, missing_as, outline
-from didact.engines.trees.tree import Tree, TreeBuilder, apply
+from didact.engines.trees.tree import LEAF, Tree, TreeBuilder, apply, pruned, reached_nodes
 from didact.engines.trees.variants.oblique import without_gaps
 from didact.parts.statistics.moments import moments
 
@@ -38,6 +38,13 @@ class LinearTree(NamedTuple):
     coef: Array  # (nodes, p)
     intercept: Array  # (nodes,)
     centres: Array  # (p,)
+
+    def cut_back(self, keep: Array) -> "LinearTree":
+        """The tree in which every inner node that is not kept is a leaf."""
+        tree = self.tree._replace(children_left=np.where(keep, self.tree.children_left, LEAF),
+                                  children_right=np.where(keep, self.tree.children_right, LEAF))  # fmt: skip
+        nodes = reached_nodes(tree)
+        return self._replace(tree=pruned(self.tree, keep), coef=self.coef[nodes], intercept=self.intercept[nodes])
 
     @property
     def n_leaves(self) -> int:

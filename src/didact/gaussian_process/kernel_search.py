@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from didact import kernels as ours
 from didact.core.errors import DidactError, ParameterError
-from didact.core.estimator import warn_convergence
+from didact.core.estimator import Ended, warn_convergence
 from didact.core.sparse import check_sparse
 from didact.core.typing import Array
 from didact.gaussian_process import kernels as theirs
@@ -284,6 +284,11 @@ def switched_off(kernel: Kernel) -> bool:
     if isinstance(kernel, ours.Sum):
         return switched_off(kernel.left) or switched_off(kernel.right)
     return isinstance(kernel, ours.Scaled) and kernel.factor <= BOUNDS[0] * (1.0 + EDGE)
+
+
+def ended(progress: Any, best: Found) -> Ended:
+    """How a search for the largest evidence went."""
+    return Ended("stopped" if progress.stopped else "converged" if best.complaint is None else "no progress")
 
 
 def complain(model: Any, search: Searched, complaint: str | None) -> None:

@@ -12,8 +12,8 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import Mode, evidence_slope, full_gram, mode
 from didact.engines.gram.process import whitened
+from didact.gaussian_process.kernel_search import Searched, searched
 from didact.gaussian_process.posterior import by_pieces
-from didact.gaussian_process.searched import Searched, searched
 from didact.gaussian_process.softmax import SoftmaxLatent, softmax_latent_at, softmax_shares
 from didact.kernels.base import Kernel
 
