@@ -74,6 +74,7 @@ _NAMES = {
     "Batches": "didact.core.rows",
     "EarlyStopping": "didact.core.progress",
     "ProgressLog": "didact.core.progress",
+    "trace": "didact.core.progress.trace",
 }
 _THEIRS = ("clone", "config_context", "get_config", "set_config")  # scikit-learn's
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]

@@ -51,7 +51,8 @@ def trace(model: Any, X: Any, y: Any = None, **fit_params: Any) -> list[Snapshot
 
     The list has a `Snapshot` for each iteration: a step of a solver or of EM, a round of boosting, a tree of a forest,
     a split of a tree. It holds the iteration, the objective where the solver knows it, and the model as it was then,
-    which can predict. The last one is the model at its end; a fit in one step has that one alone.
+    which can predict. The last one is the model at its end; a fit in one step has that one alone, and so have support
+    vector machines, Gaussian processes, mean shift and searches over penalties, which make a model at their end.
 
     Parameters
     ----------
