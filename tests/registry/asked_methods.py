@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 # What is no question to a fitted model: names of others for `fit`, the parameters, pictures, and rows of scikit-learn.
 PLUMBING = ("set_", "fit", "plot_", "get_params", "get_metadata_routing", "get_feature_names_out", "indexed_rows")
 OWN_ROWS = "()"  # behind the name of a method that is asked without rows: about those of the fit
+LONG = "n_estimators", "max_iter"
 MANY = 3000  # rows: there the compiled ways begin
 
 
@@ -47,7 +48,9 @@ def ask(model, name, X, y, weight=None):
     if weight is not None and "sample_weight" in parameters:
         arguments["sample_weight"] = weight
     if name == "fit":
-        method.__self__.set_params(warm_start=True)
+        own = method.__self__
+        long = {k: v for k, v in own.get_params().items() if k in LONG and isinstance(v, int) and v > 1000}
+        own.set_params(**dict.fromkeys(long, 1000), warm_start=True)  # a file may ask for a million trees
     answer = method(**arguments)
     return list(answer) if isinstance(answer, Iterator) else None if isinstance(answer, BaseEstimator) else answer
 

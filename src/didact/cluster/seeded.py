@@ -112,8 +112,8 @@ class SeededKMeans(ClassifierMixin, Estimator):
     random_state: Any = param(0, random_state, "Seed of the starts and of what is held out.")
 
     _attrs = [
-        attr("cluster_centers_", "(n_clusters, n_features)", "Centres."),
-        attr("cluster_classes_", "(n_clusters,)", "The class of each centre."),
+        attr("cluster_centers_", "(n_centers, n_features)", "Centres."),
+        attr("cluster_classes_", "(n_centers,)", "The class of each centre."),
         attr("labels_", "(n_samples,)", "The class of each row: its own label, or that of its nearest centre."),
         attr("n_clusters_", "int", "Centres of a class, at most."),
         attr("validation_scores_", "(max_clusters,)", "Accuracy on held-out labels.", "n_clusters='auto'"),

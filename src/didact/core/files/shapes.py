@@ -35,8 +35,7 @@ def check_shapes(model: Any) -> None:
     found = [(name, value, forms) for name, value, forms in _declared(model) if forms]
     whole = int, np.integer
     sizes = {name: int(n) for name, n in vars(model).items() if name.endswith("_") and isinstance(n, whole)}
-    if "n_features_in_" in sizes:
-        sizes["n_features"] = sizes["n_features_in_"]
+    sizes |= {name.removesuffix("_").removesuffix("_in"): n for name, n in sizes.items()}  # n_classes_ is n_classes
     # What has one form comes first: it says what the names mean in those that have several.
     found.sort(key=lambda one: len(one[2]))
     furthest = [0]
