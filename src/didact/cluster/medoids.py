@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from didact.cluster.base import counting, refuse_few, warn_of_equal_rows
-from didact.cluster.words import _Words, distance_of, metric_param, numbers_or_words, refuse_no_numbers
+from didact.cluster.words import _Words, distance_of, metric_param, numbers_or_words, refuse_mixture, refuse_no_numbers
 from didact.core.backend import float_type, row_weights, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import report_convergence
@@ -77,9 +77,9 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     >>> model = KMedoids(n_clusters=2, metric="manhattan", random_state=0).fit(X)
     >>> sorted(model.medoid_indices_.tolist()), model.inertia_
     ([1, 4], 51.0)
-    >>> words = KMedoids(n_clusters=2, metric="edit", random_state=0).fit(["cat", "cart", "car", "horse", "house"])
-    >>> sorted(words.cluster_centers_[:, 0])[0]
-    'car'
+    >>> words = KMedoids(n_clusters=2, metric="edit", random_state=0).fit(["cat", "cats", "cut", "horse"])
+    >>> sorted(words.cluster_centers_[:, 0].tolist())
+    ['cat', 'horse']
     """
 
     n_clusters: int = param(8, whole(1), "Number of clusters.")
@@ -161,7 +161,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self._noun
 
     def _arguments(self) -> tuple[Any, ...]:
-        self._after_fit()
+        refuse_mixture(self._after_fit().cluster_centers_, self._noun)
         return self._noun, numbers_or_words(self.cluster_centers_), self.medoid_indices_
 
     def predict(self, X: Any) -> Any:

@@ -60,12 +60,19 @@ def distance_of(rows: Any, metric: Any, metric_params: Any, p: float = 2.0) -> A
     return word_distance(metric, metric_params) if words else distance_named(metric, p, metric_params, rows)
 
 
+def refuse_mixture(rows: Any, distance: Any) -> None:
+    """Refuse fitted numbers with a distance of words, and the other way round (in a forged file)."""
+    if of_words(distance) != (rows.dtype == object):
+        raise InputError("The fitted rows and the distance do not fit together: one is of words, the other is not.")
+
+
 class _Words(Estimator):
     """A model of rows that may be words. Abstract."""
 
     def __sklearn_tags__(self: Any) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = isinstance(self.metric, str) and self.metric == "edit"
+        tags.input_tags.sparse &= not tags.input_tags.string
         return tags
 
     def _fitted_distance(self: Any) -> Any:

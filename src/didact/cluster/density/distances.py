@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 
-from didact.cluster.words import _Words, distance_of
+from didact.cluster.words import _Words, distance_of, refuse_mixture
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.overflow import refuse_extreme, refuse_small
@@ -67,7 +67,7 @@ class _Distances(ClusterMixin, _Words):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not (self._missing or tags.input_tags.string)
+        tags.input_tags.sparse &= not self._missing
         return tags
 
     def _checked(self, X: Any, sample_weight: Any = None) -> tuple[Any, Array | None, Any]:
@@ -89,6 +89,7 @@ class _Distances(ClusterMixin, _Words):
         """The labels of new rows by the nearest of some fitted rows, whose numbers are `places`."""
         own = self.metric == "precomputed"
         index = None
+        refuse_mixture(rows, self._distance)
         if len(labels) and not own:  # in float64, as the queries
             fixed = is_sparse(rows) or rows.dtype == object
             index = build_index(rows if fixed else rows.astype(np.float64, copy=False), self._distance)

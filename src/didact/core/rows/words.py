@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from didact.core.backend import is_tensor
+from didact.core.backend import is_sparse, is_tensor
 from didact.core.errors import InputError
 from didact.core.frames import column_names, table
 from didact.core.rows.base import Block, Rows
@@ -112,7 +112,7 @@ def column_of_words(X: Any) -> Array:
         if X.ndim == 2 and X.shape[1] != 1:
             raise InputError(f"The edit distance compares words of one column, and X has {X.shape[1]}.")
         X = X.ravel().tolist()
-    if isinstance(X, str) or not hasattr(X, "__len__"):
+    if isinstance(X, str) or is_sparse(X) or not hasattr(X, "__len__"):
         raise InputError("X must be a column of words, such as a list of strings.")
     out = np.empty((len(X), 1), dtype=object)
     # A list of lists of one string each is a table of one column; other lists are sequences to be compared.
