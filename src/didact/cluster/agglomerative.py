@@ -18,6 +18,14 @@ import numpy as np
 from sklearn.utils.validation import check_memory
 
 from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
+from didact.cluster.words import (
+    _Words,
+    distance_of,
+    metric_param,
+    numbers_or_words,
+    refuse_no_numbers,
+    takes_words,
+)
 from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.overflow import refuse_extreme, to_unit
@@ -36,15 +44,17 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import refuse_square, require_finite
+from didact.core.rows.memory import refuse_square
+from didact.core.rows.words import WordCheck
 from didact.core.typing import Array
 from didact.core.validation import given_rows
 from didact.engines.linkage.graphs import connected_edges, edge_lengths, graph_tree
-from didact.engines.linkage.trees import chained, spanning_tree
+from didact.engines.linkage.trees import chained, grown_tree, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
 from didact.engines.neighbors.tables import compiled
-from didact.parts.distances import NAMES, Euclidean, distance_named, resized
+from didact.engines.neighbors.words import of_words, offers
+from didact.parts.distances import Euclidean, resized
 
 LINKAGES = "ward", "complete", "average", "single"
 
@@ -58,6 +68,8 @@ def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any 
         Z, count = _tree_along(graph, X, linkage, noun)
     elif linkage == "ward":
         Z = chained(linkage, X)
+    elif linkage == "single" and of_words(noun):
+        Z = grown_tree(len(X), offers(noun, X))
     elif linkage == "single":
         own = noun is None or not compiled(noun.inner)
         if own and noun is not None:
@@ -76,7 +88,8 @@ def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
     """The distance and the rows; or no distance, and a table of distances."""
     if callable(metric) and not hasattr(metric, "between1") and _arguments(metric) == 1:
         refuse_square(len(X), "give a function of two rows, and single linkage or connectivity", 1)
-        return None, own_distances(dense(given_rows(metric(X, **(metric_params or {})), "The table of metric")))
+        table = metric(X[:, 0].tolist() if X.dtype == object else X, **(metric_params or {}))
+        return None, own_distances(dense(given_rows(table, "The table of metric")))
     if metric == "precomputed":
         return None, own_distances(X)
     if isinstance(metric, str) and metric == "cosine" and not X.any(axis=1).all():
@@ -84,7 +97,7 @@ def _metric(X: Array, metric: Any, metric_params: Any) -> tuple[Any, Array]:
         raise InputError(
             f"Cosine affinity cannot be used when X contains zero vectors: row {row} is one, and has no direction."
         )
-    return distance_named(metric, 2.0, metric_params, X), X
+    return distance_of(X, metric, metric_params), X
 
 
 def _graph(connectivity: Any) -> Any:
@@ -119,7 +132,7 @@ def _tree_along(graph: Any, X: Array, linkage: str, noun: Any) -> tuple[Array, i
     return graph_tree(linkage, len(X), i, j, d, X), count
 
 
-class AgglomerativeClustering(_Hierarchy):
+class AgglomerativeClustering(_Hierarchy, _Words):
     r"""Hierarchical clustering from the rows up, by single, complete, average or Ward linkage.
 
     .. math:: \delta(A, B) = \min_{a\in A,\,b\in B} d(a, b),\quad \max d(a, b),\quad
@@ -151,12 +164,7 @@ class AgglomerativeClustering(_Hierarchy):
     """
 
     n_clusters: Any = param(2, [whole(1), none], "Number of clusters; None with `distance_threshold`.")
-    metric: Any = param(
-        "euclidean",
-        [one_of(*NAMES), is_callable],
-        "The distance: a name, 'precomputed', a function of two rows, or one of all rows that returns their table of "
-        "distances; for Ward linkage 'euclidean'.",
-    )
+    metric: Any = metric_param(" (or one of all rows that returns their table)")
     memory: Any = param(None, [str, has("cache"), none], "Folder, or `joblib.Memory`, that keeps trees.")
     connectivity: Any = param(
         None,
@@ -184,7 +192,7 @@ class AgglomerativeClustering(_Hierarchy):
 
     def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":
         """Build the tree of rows X and cut it; y is not used."""
-        rows = dense(self._rows(X, target="none").whole().X, np.float64)
+        rows = numbers_or_words(self._rows(X, target="none").whole().X)
         self._refuse(rows)
         with FitProgress(self, X=X):
             keep = check_memory(self.memory).cache(tree_of)
@@ -205,7 +213,7 @@ class AgglomerativeClustering(_Hierarchy):
                 "and 'l2')."
             )
         refuse_one_row(rows)
-        require_finite(rows, getattr(self, "feature_names_in_", None))
+        refuse_no_numbers(rows, getattr(self, "feature_names_in_", None))
 
     def _graph(self, rows: Array) -> Any:
         """The neighbours of each row, if they are restricted."""
@@ -257,11 +265,15 @@ def linkage_tree(
     (array([[0, 1],
            [2, 3]]), array([1., 4.]))
     """
-    rows = dense(given_rows(np.reshape(X, (-1, 1)) if np.ndim(X) == 1 else X), np.float64)
+    words = takes_words(affinity, X)
+    if words:
+        rows = WordCheck("none", callable(affinity))(X).X
+    else:
+        rows = dense(given_rows(np.reshape(X, (-1, 1)) if np.ndim(X) == 1 else X), np.float64)
     if linkage not in LINKAGES:
         raise ParameterError(f"Unknown linkage option, linkage should be one of {LINKAGES}, but {linkage} was given")
     refuse_one_row(rows)
-    if not np.isfinite(rows).all():
+    if not words and not np.isfinite(rows).all():
         raise InputError("X contains NaN or infinity: give numbers.")
     graph = _graph(connectivity)
     n = len(rows)

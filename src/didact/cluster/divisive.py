@@ -16,19 +16,19 @@ import numpy as np
 from didact.cluster.base import refuse_few, warn_of_equal_rows
 from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
 from didact.cluster.kmeans import KMeans
+from didact.cluster.words import _Words, distance_of, metric_param, numbers_or_words, refuse_no_numbers
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import to_unit
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows.gather import dense
-from didact.core.rows.memory import refuse_square, require_finite
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.linkage.division_loops import diameter
 from didact.engines.linkage.divisions import divide_widest, splinter_group
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
-from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_param, metric_params_param, own_distances
-from didact.parts.distances import Euclidean, distance_named
+from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
+from didact.parts.distances import Euclidean
 
 
 def root_of_squares(X: Array, rows: Array) -> float:
@@ -45,7 +45,7 @@ def two_means(X: Array, n_init: int, seeds: np.random.SeedSequence, rows: Array)
     return np.asarray(labels != labels[0])
 
 
-class DivisiveClustering(_Hierarchy):
+class DivisiveClustering(_Hierarchy, _Words):
     r"""Hierarchical clustering from the whole down: by splinter groups (DIANA) or by bisecting k-means.
 
     .. math:: \text{divide } \arg\max_C \max_{a,b\in C} d(a, b)\quad\text{or}\quad
@@ -95,7 +95,7 @@ class DivisiveClustering(_Hierarchy):
 
     def fit(self, X: Any, y: Any = None) -> "DivisiveClustering":
         """Divide rows X; y is not used."""
-        rows = dense(self._rows(X, target="none").whole().X, np.float64)
+        rows = numbers_or_words(self._rows(X, target="none").whole().X)
         self._refuse(rows)
         with FitProgress(self, X=X):
             Z, self.leaves_ = self._divide(rows)
@@ -119,12 +119,12 @@ class DivisiveClustering(_Hierarchy):
             )
         refuse_one_row(rows)
         refuse_few(rows, None, self.n_clusters or 1)
-        require_finite(rows, getattr(self, "feature_names_in_", None))
+        refuse_no_numbers(rows, getattr(self, "feature_names_in_", None))
 
     def _divide(self, rows: Array) -> tuple[Array, Array]:
         """The tree of the rows, and the leaf of each."""
         scale, D = 0, np.empty(0)
-        noun = None if self.metric == "precomputed" else distance_named(self.metric, 2.0, self.metric_params, rows)
+        noun = None if self.metric == "precomputed" else distance_of(rows, self.metric, self.metric_params)
         if isinstance(noun, Euclidean):
             rows, scale = to_unit(rows)
         wide = self.choose == "diameter" or (self.choose == "auto" and self.split == "diana")

@@ -15,26 +15,26 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from didact.cluster.base import counting, refuse_few, warn_of_equal_rows
+from didact.cluster.words import _Words, distance_of, metric_param, numbers_or_words, refuse_mixture, refuse_no_numbers
 from didact.core.backend import float_type, row_weights, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator, report_convergence
+from didact.core.estimator import report_convergence
 from didact.core.parameters import array_like, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import refuse_square, require_finite
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.centroids.medoids import build, drawn_medoids, medoids
 from didact.engines.centroids.starts import by_place
-from didact.engines.neighbors.all_pairs import distance_table, finite_distances, metric_param, metric_params_param
-from didact.parts.distances import distance_named
+from didact.engines.neighbors.all_pairs import distance_table, finite_distances, metric_params_param
 
 
 def to_medoids(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
     """Distances of new rows from the medoids, (n, K)."""
     if metric is None:
         return np.ascontiguousarray(dense(X, np.float64)[:, chosen])
-    return distance_table(metric, dense(X, np.float64), rows)
+    return distance_table(metric, numbers_or_words(X), rows)
 
 
 def nearest_medoid(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
@@ -47,14 +47,19 @@ def medoid_distances(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
     return to_medoids(X, metric, rows, chosen).astype(float_type(X))
 
 
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+def by_word(rows: Array) -> Array:
+    """The order of a column of words, in which equal ones are neighbours."""
+    return np.array(sorted(range(len(rows)), key=lambda i: str(rows[i, 0])), np.int64)
+
+
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, _Words):
     r"""k-medoids clustering with any distance, by FasterPAM: centres are rows of the data.
 
     .. math:: \min_{m_1,\dots,m_K} \sum_i w_i \min_k d(x_i, x_{m_k})
 
     Less sensitive to outliers than k-means, as distances are not squared, and at home wherever two rows can be
-    compared: any metric of `didact.neighbors`, a function of two rows, or a matrix of distances
-    (``metric="precomputed"``).
+    compared: any metric of `didact.neighbors`, a function of two rows, a matrix of distances
+    (``metric="precomputed"``), or words (``metric="edit"``), of which the medoids are words again.
 
     Notes
     -----
@@ -72,6 +77,9 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     >>> model = KMedoids(n_clusters=2, metric="manhattan", random_state=0).fit(X)
     >>> sorted(model.medoid_indices_.tolist()), model.inertia_
     ([1, 4], 51.0)
+    >>> words = KMedoids(n_clusters=2, metric="edit", random_state=0).fit(["cat", "cats", "cut", "horse"])
+    >>> sorted(words.cluster_centers_[:, 0].tolist())
+    ['cat', 'horse']
     """
 
     n_clusters: int = param(8, whole(1), "Number of clusters.")
@@ -103,7 +111,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMedoids":
         """Find the medoids of rows X; sample_weight counts rows, y is not used."""
         block = self._rows(X, None, sample_weight, target="none").whole()
-        rows, w = dense(block.X, np.float64), None if block.weight is None else to_numpy(block.weight)
+        rows, w = numbers_or_words(block.X), None if block.weight is None else to_numpy(block.weight)
         refuse_few(rows, w, self.n_clusters)
         D = self._distances(rows)
         with FitProgress(self, X=X, attributes=lambda x: self._fitted(x, rows, block.X)) as progress:
@@ -117,15 +125,17 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _distances(self, rows: Array) -> Array:
         """All distances of the rows, once these are looked at; sets the metric."""
         names = getattr(self, "feature_names_in_", None)
-        require_finite(rows, names)
+        refuse_no_numbers(rows, names)
         refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
         own = self.metric == "precomputed"
-        self._noun = None if own else distance_named(self.metric, 2.0, self.metric_params, rows)
+        self._noun = None if own else distance_of(rows, self.metric, self.metric_params)
         return finite_distances(self._noun, rows, names)
 
     def _best(self, D: Array, w: Array, rows: Array, progress: FitProgress) -> Any:
         """The run of least loss."""
-        order = by_place(np.sort(D, axis=1) if self._noun is None else rows)[0]
+        order = (
+            by_word(rows) if rows.dtype == object else by_place(np.sort(D, axis=1) if self._noun is None else rows)[0]
+        )
         drawn, found = isinstance(self.init, str) and self.init == "k-medoids++", []  # type: tuple[bool, list[Any]]
         for seed in seed_sequence(self.random_state).spawn(self.n_init if drawn else 1):
             if drawn:
@@ -144,11 +154,15 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _fitted(self, chosen: Array, rows: Array, X: Any) -> dict[str, Any]:
         chosen = np.array(chosen)
-        return {"medoid_indices_": chosen, "cluster_centers_": rows[chosen].astype(float_type(X))}
+        centers = rows[chosen] if rows.dtype == object else rows[chosen].astype(float_type(X))
+        return {"medoid_indices_": chosen, "cluster_centers_": centers}
+
+    def _fitted_distance(self) -> Any:
+        return self._noun
 
     def _arguments(self) -> tuple[Any, ...]:
-        self._after_fit()
-        return self._noun, self.cluster_centers_.astype(np.float64), self.medoid_indices_
+        refuse_mixture(self._after_fit().cluster_centers_, self._noun)
+        return self._noun, numbers_or_words(self.cluster_centers_), self.medoid_indices_
 
     def predict(self, X: Any) -> Any:
         """The number of each row's nearest medoid; of a matrix of distances from the fitted rows, likewise."""

@@ -19,12 +19,12 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import require_finite
+from didact.core.rows.words import word_rows
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.neighbors.neighborhoods import Question
-from didact.neighbors.strings import word_rows
 from didact.parts.distances import NAMES, distance_named
 from didact.parts.distances.names import PLAIN
 from didact.parts.statistics.weights import in_cases

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.neighbors.edit_index import Costs, index_words, number_queries, number_words, string_distances
+from didact.engines.neighbors.edit_index import (
+    Costs,
+    index_words,
+    number_queries,
+    number_words,
+    offer_to_all,
+    string_distances,
+)
 
 PLAIN = Costs()
 LETTERS = "abcß漢\U0001f600"
@@ -139,3 +146,38 @@ def test_strings_and_sequences_do_not_mix_between_fit_and_query():
 def test_costs_are_checked(bad):
     with pytest.raises(ParameterError, match="substitute"):
         index_words(["ab"], Costs(substitute=bad))
+
+
+@pytest.mark.parametrize("costs", CHOICES)
+def test_words_within_a_radius_are_those_of_the_table(costs):
+    rng = np.random.default_rng(3)
+    A = ["".join(rng.choice(list("abc"), rng.integers(0, 9))) for _ in range(90)]
+    index, D = index_words(A, costs), table(A, A, costs)
+    for radius in (0.0, 0.3, 1.0, 2.1, 4.0, np.inf):
+        near = radius >= D
+        edges, rows, distances = index.within(A[:7], radius)
+        assert edges.tolist() == [0, *np.cumsum(near[:7].sum(axis=1))]
+        np.testing.assert_array_equal(rows, np.nonzero(near[:7])[1])
+        np.testing.assert_array_equal(distances, D[:7][near[:7]])
+        near[np.arange(90), np.arange(90)] = False
+        edges, rows = index.within_own(20, 60, radius)
+        assert edges.tolist() == [0, *np.cumsum(near[20:60].sum(axis=1))]
+        np.testing.assert_array_equal(rows, np.nonzero(near[20:60])[1])
+
+
+@pytest.mark.parametrize("cost", [0.1, 0.3, 0.7, 1e-3, 1 / 3])
+def test_a_radius_that_is_a_multiple_of_the_cost_takes_in_words_at_that_distance(cost):
+    A = ["", "a", "ab", "abc", "abcd", "abcde", "abcdef"]
+    index = index_words(A, Costs(cost, cost, cost))
+    for edits in range(1, 7):
+        assert index.within([""], cost * edits)[1].tolist() == list(range(edits + 1))
+
+
+def test_offers_of_words_grow_the_nearest():
+    A = ["abc", "abd", "xyz", "xbd", "ab"]
+    words, D = number_words(A), table(A, A)
+    for costs, factor in ((Costs(), 1.0), (Costs(2.0, 2.0, 2.0, 9.0), 2.0)):
+        best, owner = np.array([-1.0, 3.0, 3.0, 1.5, 99.0]) * factor, np.full(5, 7)
+        offer_to_all(words, costs.array(), 0, best, owner)
+        assert best.tolist() == (factor * np.array([-1.0, D[0, 1], 3.0, 1.5, D[0, 4]])).tolist()
+        assert owner.tolist() == [7, 0, 7, 7, 0]

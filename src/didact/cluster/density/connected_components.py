@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from didact.cluster.density.distances import ORDERED, _Distances, metric_param, power_param
+from didact.cluster.density.distances import ORDERED, _Distances, power_param
+from didact.cluster.words import metric_param
 from didact.core.errors import InputError
 from didact.core.parameters import above, attr, one_of, param, whole
 from didact.core.typing import Array

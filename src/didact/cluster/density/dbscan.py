@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.density.distances import ORDERED, _Distances, metric_param, power_param
+from didact.cluster.density.distances import ORDERED, _Distances, power_param
+from didact.cluster.words import metric_param
 from didact.core.entrance import entrance
 from didact.core.parameters import above, attr, one_of, param, whole
 from didact.core.threads import parallel_take

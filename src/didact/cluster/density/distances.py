@@ -7,11 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 
+from didact.cluster.words import _Words, distance_of, refuse_mixture
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, users_level
-from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_extreme, refuse_small
-from didact.core.parameters import above_or_infinite, is_callable, none, one_of, param
+from didact.core.parameters import above_or_infinite, none, param
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
@@ -19,17 +19,10 @@ from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.all_pairs import SYMMETRIC, asymmetric, own_distances
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.engines.smoothing.kernel_sums import refuse_wide
-from didact.parts.distances import NAMES, distance_named
 from didact.parts.statistics.weights import in_cases
 
 MISSING = ("gower", "nan_euclidean")  # metrics that handle missing values
 ORDERED = "Clusters are numbered in the order of their first rows, so that the order of the rows matters."
-
-
-def metric_param() -> Any:
-    """The parameter `metric`."""
-    doc = "The distance: a name of scikit-learn's, 'gower', 'kernel', 'precomputed', or a function of two rows."
-    return param("euclidean", [one_of(*NAMES), is_callable], doc)
 
 
 def power_param() -> Any:
@@ -43,7 +36,7 @@ def nearest_label(X: Any, index: Index | None, labels: Array, reach: Any, column
     Without an index X holds distances, and `columns` are those from the labelled rows.
     """
     out = np.full(X.shape[0], -1)
-    rows = X if is_sparse(X) else np.ascontiguousarray(to_numpy(X), np.float64)
+    rows = X if is_sparse(X) or X.dtype == object else np.ascontiguousarray(to_numpy(X), np.float64)
     if not len(labels) or not X.shape[0]:
         return out
     if index is None:
@@ -65,7 +58,7 @@ def stored_distances(D: Any) -> Array:
     return out
 
 
-class _Distances(ClusterMixin, Estimator):
+class _Distances(ClusterMixin, _Words):
     """A model of rows and their distances. Abstract."""
 
     @property
@@ -74,14 +67,14 @@ class _Distances(ClusterMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._missing is False
+        tags.input_tags.sparse &= not self._missing
         return tags
 
     def _checked(self, X: Any, sample_weight: Any = None) -> tuple[Any, Array | None, Any]:
         """The rows (an array or CSR), their weights, and the distance."""
         block = self._rows(X, None, sample_weight, target="none").whole()
         rows, w = block.X if sp.issparse(block.X) else to_numpy(block.X), block.weight
-        if not self._missing:
+        if not self._missing and rows.dtype != object:
             refuse_endless(rows, getattr(self, "feature_names_in_", None))
         if self.metric == "precomputed":
             rows = sparse_distances(rows) if sp.issparse(rows) else own_distances(rows)
@@ -89,15 +82,17 @@ class _Distances(ClusterMixin, Estimator):
         if p is not None and "p" in (self.metric_params or {}):
             sentence = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
             warnings.warn(sentence, SyntaxWarning, stacklevel=users_level())
-        distance = distance_named(self.metric, 2.0 if p is None else p, self.metric_params, rows)
+        distance = distance_of(rows, self.metric, self.metric_params, 2.0 if p is None else p)
         return rows, None if w is None else to_numpy(w), distance
 
     def _labelled(self, X: Any, rows: Any, places: Array, labels: Array, reach: Any) -> Any:
         """The labels of new rows by the nearest of some fitted rows, whose numbers are `places`."""
         own = self.metric == "precomputed"
         index = None
+        refuse_mixture(rows, self._distance)
         if len(labels) and not own:  # in float64, as the queries
-            index = build_index(rows if is_sparse(rows) else rows.astype(np.float64, copy=False), self._distance)
+            fixed = is_sparse(rows) or rows.dtype == object
+            index = build_index(rows if fixed else rows.astype(np.float64, copy=False), self._distance)
             index.check()  # the distance may come from a file
         return self._map_rows(X, nearest_label, index, labels, reach, places)
 

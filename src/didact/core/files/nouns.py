@@ -40,6 +40,8 @@ PLACES = {
     "neighbors/strings": "didact.engines.neighbors.edit_index.Strings",
     "neighbors/alphabet": "didact.engines.neighbors.edit_index.Alphabet",
     "neighbors/costs": "didact.engines.neighbors.edit_index.Costs",
+    "neighbors/edit_distance": "didact.engines.neighbors.words.EditDistance",
+    "neighbors/word_function": "didact.engines.neighbors.words.WordFunction",
     "classes/sums": "didact.parts.statistics.class_sums.ClassSums",
     "classes/components": "didact.parts.statistics.components.Components",
     "discriminant/shared": "didact.discriminant_analysis.linear_scores.Shared",

@@ -63,6 +63,23 @@ def spanning_tree(noun: Any, X: Array) -> Array:
     return merged(S.first, S.second, np.sqrt(S.length) if plain else S.length)
 
 
+def grown_tree(n: int, offer: Callable[[int, Array, Array], None]) -> Array:
+    """Z of single linkage by distances that are not there all at once: those from a row are asked for as it joins.
+
+    offer(i, best, owner) lowers the distance `best` of each row from the tree to that from row i, where it is less, and
+    sets the row's owner to i; rows of the tree have best < 0.
+    """
+    best, owner, edges, lengths, i = np.full(n, np.inf), np.zeros(n, np.int64), np.empty((2, n - 1), np.int64), [], 0
+    for edge in range(n - 1):
+        best[i] = -1.0
+        offer(i, best, owner)
+        left = np.flatnonzero(best >= 0)
+        i = int(left[best[left].argmin()])
+        edges[:, edge] = owner[i], i
+        lengths.append(best[i])
+    return merged(edges[0], edges[1], np.array(lengths))
+
+
 def chained(linkage: str, X: Array) -> Array:
     """Z of Ward linkage of rows X, or of complete or average linkage of a triangle X of distances, which is used up."""
     ward = linkage == "ward"

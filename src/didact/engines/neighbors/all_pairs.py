@@ -11,6 +11,7 @@ from didact.core.rows.memory import finite_sum
 from didact.core.rows.pairs import asymmetry
 from didact.core.typing import Array
 from didact.engines.neighbors.tables import each_block, tables
+from didact.engines.neighbors.words import EditDistance
 from didact.parts.distances import NAMES, resized
 
 PAIR_ROWS = 256
@@ -34,6 +35,8 @@ def metric_params_param() -> Any:
 
 def distance_table(noun: Any, Q: Any, X: Any) -> Array:
     """The distances of all rows of Q from all rows of X."""
+    if isinstance(noun, EditDistance):  # letters are numbered once for all pairs
+        return noun.pairwise(Q, X)
     noun = resized(noun, X, Q)
     out, inner = np.empty((Q.shape[0], X.shape[0])), noun.inner
     Q, X = noun.rows(Q), noun.rows(X)

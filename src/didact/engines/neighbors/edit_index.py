@@ -15,9 +15,10 @@ from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.neighbors.edit_loops import fill_distances, nearest_words
-from didact.engines.neighbors.tuning import EDIT_PAIRS
+from didact.engines.neighbors.edit_loops import fill_distances, nearest_words, offer_word
+from didact.engines.neighbors.tuning import EDIT_PAIRS, EDIT_WORDS
 
+SLACK = 1e-9  # share by which a search looks beyond its radius, so that rounding leaves nothing out
 NOT_WORDS = "The edit distance compares strings or sequences of things that can be told apart"
 
 
@@ -140,10 +141,33 @@ def string_distances(queries: Strings, words: Strings, costs: Array) -> Array:
 
     def fill(piece: tuple[int, int]) -> None:
         a, b = piece
-        fill_distances(queries.letters, queries.begins, words.letters, words.begins, size, costs, a, out[a:b])
+        fill_distances(queries.letters, queries.begins, words.letters, words.begins, size, costs, a, np.inf, out[a:b])
 
     parallel_map(fill, _pieces(*out.shape))
     return out
+
+
+def lines_before(words: Strings, costs: Array, start: int, stop: int) -> Array:
+    """The distances of the words start … stop - 1 from all words before `stop`, as a table."""
+    out, begins = np.empty((stop - start, stop)), words.begins[: stop + 1]
+    fill_distances(words.letters, begins, words.letters, begins, words.alphabet.size, costs, start, np.inf, out)
+    return out
+
+
+def offer_to_all(words: Strings, costs: Array, q: int, best: Array, owner: Array) -> None:
+    """Note for each word whether word q is nearer than its owner, at the distance `best`; not for those with best < 0.
+
+    >>> best, owner = np.array([-1.0, 2.0, 2.0]), np.zeros(3, np.int64)
+    >>> offer_to_all(number_words(["cat", "dog", "cart"]), Costs().array(), 0, best, owner)
+    >>> best
+    array([-1.,  2.,  1.])
+    """
+
+    def offer(a: int) -> None:
+        here = slice(a, a + EDIT_WORDS)
+        offer_word(words.letters, words.begins, words.alphabet.size, costs, q, a, best[here], owner[here])
+
+    parallel_map(offer, range(0, len(best), EDIT_WORDS))
 
 
 def index_words(words: Any, costs: Costs | None = None) -> "EditIndex":
@@ -159,7 +183,7 @@ def _column(words: Any) -> Any:
 class EditIndex(NamedTuple):
     """The nearest words by brute force; words whose length alone rules them out are not compared.
 
-    `nearest` and `within` return the same as those of `Index`.
+    `nearest`, `within` and `within_own` return the same as those of `Index`.
     """
 
     words: Strings
@@ -174,6 +198,10 @@ class EditIndex(NamedTuple):
     def rows(self) -> Array:
         """The letters of all words."""
         return self.words.letters
+
+    def check(self) -> None:
+        """Raise an InputError if indices are out of range (in a forged file)."""
+        self._sound()
 
     def _sound(self) -> Strings:
         """The words, after a check of all indices (of a possibly forged file): loops do not check them."""
@@ -215,15 +243,28 @@ class EditIndex(NamedTuple):
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
         """(indptr, rows, distances) of all words at most `radius` away from each query, in order of their numbers."""
         words = self._sound()
-        queries = words if Q is None else number_queries(_column(Q), words.alphabet)
-        counts, rows, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-        for a, b in _pieces(queries.n_words, words.n_words):
-            part = Strings(queries.letters, queries.begins[a : b + 1], queries.alphabet)
-            table = string_distances(part, words, self.costs)
+        return self._near(words if Q is None else number_queries(_column(Q), words.alphabet), Q is None, 0, radius)
+
+    def within_own(self, start: int, stop: int, radius: float) -> tuple[Array, Array]:
+        """Edges and numbers of the words at most `radius` away from the words start … stop - 1, without these."""
+        words = self._sound()
+        return self._near(words._replace(begins=words.begins[start : stop + 1]), True, start, radius)[:2]
+
+    def _near(self, queries: Strings, own: bool, start: int, radius: float) -> tuple[Array, Array, Array]:
+        """`within`, where the queries may be the indexed words from `start` on, of which none is near itself."""
+        words, limit = self.words, radius + SLACK * abs(radius)
+        fixed = (words.letters, words.begins, words.alphabet.size, self.costs)
+
+        def search(piece: tuple[int, int]) -> tuple[Array, Array, Array]:
+            a, b = piece
+            table = np.empty((b - a, words.n_words))
+            fill_distances(queries.letters, queries.begins, *fixed, a, limit, table)
             near = table <= radius
-            if Q is None:
-                near[np.arange(b - a), np.arange(a, b)] = False
-            counts.append(near.sum(axis=1))
-            rows.append(np.nonzero(near)[1])
-            found.append(table[near])
-        return np.cumsum(np.concatenate(counts)), np.concatenate(rows), np.concatenate(found)
+            if own:
+                near[np.arange(b - a), np.arange(start + a, start + b)] = False
+            return near.sum(axis=1), np.nonzero(near)[1], table[near]
+
+        parts = parallel_map(search, _pieces(queries.n_words, words.n_words))
+        none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        counts, rows, found = (np.concatenate(part) for part in zip(none, *parts, strict=True))
+        return np.append(0, np.cumsum(counts)), rows, found

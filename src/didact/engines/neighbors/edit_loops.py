@@ -126,9 +126,10 @@ def fill_distances(
     alphabet: int,
     costs: Array,
     start: int,
+    limit: float,
     out: Array,
 ) -> None:
-    """Fill in out[i, j], the distance from word start + i to the j-th of the other words."""
+    """Fill in out[i, j], the distance from word start + i to the j-th of the other words; above the limit any such."""
     longest, other_longest = 1, 1
     for i in range(start, start + out.shape[0]):
         longest = max(longest, begins[i + 1] - begins[i])
@@ -144,7 +145,9 @@ def fill_distances(
             note_places(query, places, False)
         for j in range(out.shape[1]):
             word = other[other_begins[j] : other_begins[j + 1]]
-            out[i, j] = word_distance(query, word, costs, places, rises, falls, rows, np.inf)
+            out[i, j] = least_cost(query.shape[0], word.shape[0], costs[0], costs[1])
+            if out[i, j] <= limit:
+                out[i, j] = word_distance(query, word, costs, places, rises, falls, rows, limit)
         if costs[4] > 0.0:
             note_places(query, places, True)
 
@@ -198,12 +201,35 @@ def nearest_words(
             note_places(query, places, True)
 
 
+@jit
+def offer_word(
+    letters: Array, begins: Array, alphabet: int, costs: Array, q: int, start: int, best: Array, owner: Array
+) -> None:
+    """Note for some words from `start` on whether word q is nearer than their owner; not for those with best < 0."""
+    longest, query = 1, letters[begins[q] : begins[q + 1]]
+    for j in range(start, start + best.shape[0]):
+        longest = max(longest, begins[j + 1] - begins[j])
+    blocks = max(query.shape[0] + 63, 64) >> 6
+    places = np.zeros((blocks if costs[4] > 0.0 else 1, alphabet), np.uint64)
+    rises, falls = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    rows = np.empty((3, longest + 1))
+    if costs[4] > 0.0:
+        note_places(query, places, False)
+    for j in range(best.shape[0]):
+        word = letters[begins[start + j] : begins[start + j + 1]]
+        if least_cost(query.shape[0], word.shape[0], costs[0], costs[1]) < best[j]:
+            d = word_distance(query, word, costs, places, rises, falls, rows, best[j])
+            if d < best[j]:
+                best[j], owner[j] = d, q
+
+
 def warm() -> None:
     """Compile for both kinds of costs."""
     letters, begins = np.zeros(2, np.int64), np.array([0, 1, 2])
     for equal in (0.0, 1.0):
         costs = np.array([1.0, 1.0, 1.0, np.inf, equal])
-        fill_distances(letters, begins, letters, begins, 1, costs, 0, np.empty((2, 2)))
+        fill_distances(letters, begins, letters, begins, 1, costs, 0, np.inf, np.empty((2, 2)))
+        offer_word(letters, begins, 1, costs, 0, 0, np.ones(2), np.zeros(2, np.int64))
         nearest_words(
             letters, begins, letters, begins, 1, costs, 0, True, np.empty((2, 1)), np.empty((2, 1), np.int64)
         )  # fmt: skip

@@ -24,6 +24,7 @@ from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 from didact.engines.neighbors import far, graphs, products, sparse_products, tables
+from didact.engines.neighbors.edit_index import index_words
 from didact.engines.neighbors.partitions import walk
 from didact.engines.neighbors.partitions.balls import balls
 from didact.engines.neighbors.partitions.boxes import Boxes, boxes
@@ -39,6 +40,7 @@ from didact.engines.neighbors.tuning import (
     TREE_ROWS,
     VISITED_SHARE,
 )
+from didact.engines.neighbors.words import EditDistance
 from didact.parts.distances import Distance, Euclidean, Precomputed, resized
 
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
@@ -188,6 +190,9 @@ def build_index(
     euclidean, coordinatewise = isinstance(noun, Euclidean), getattr(noun, "coordinatewise", False)
     if method == "kd_tree" and not coordinatewise:
         raise ParameterError(f"A k-d tree cannot serve the distance {type(distance).__name__}; use 'auto'.")
+    if isinstance(distance, EditDistance):
+        words: Any = index_words(X, distance.costs)  # answers as an Index does
+        return words
     if method == "ball_tree" and isinstance(noun, Distance) and noun.compiled and not noun.metric:
         raise ParameterError(f"A ball tree cannot serve {type(distance).__name__}, which is no metric; use 'auto'.")
     if isinstance(noun, Precomputed) and sp.issparse(rows):

@@ -39,6 +39,7 @@ SUBTREE_LEVELS = 7  # levels of the subtrees that one thread grows within its ca
 
 # edit_index
 EDIT_PAIRS = 1 << 20  # pairs of words compared in one call of a loop
+EDIT_WORDS = 4096  # compared with one word in one call
 
 # rows_loops
 CACHED_ROWS = 256  # rows of a tile, which stays in the cache while all queries are compared with it
