@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from didact.cluster import get_bin_seeds, kmeans_plusplus, linkage_tree
-from didact.core.entrance import beside_rows, entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import none, whole
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import beside_rows, entrance
 from didact.linear_model import LogisticRegression
 from didact.manifold import trustworthiness
 

@@ -16,7 +16,7 @@ from didact.decomposition import PCA, FactorAnalysis, IncrementalPCA, KernelPCA,
 from didact.manifold import MDS, TSNE, ClassicalMDS, Isomap, ParametricEmbedding, SpectralEmbedding
 
 N = 300
-REFUSED = r"For these data .* more than this process may use: \w+"
+REFUSED = r"These data need .* more than this process may use: \w+"
 
 
 def apart(a, b):

@@ -268,7 +268,7 @@ def test_matrices_that_exceed_the_memory_are_refused_in_a_sentence(monkeypatch):
         lambda: GaussianProcessRegressor(KERNEL).sample_y(X),
     ]
     for ask in asked:
-        with pytest.raises(InputError, match="matrices of 60 × 60 numbers are needed"):
+        with pytest.raises(InputError, match=r"need .* of 60 × 60 numbers"):
             ask()
     model.predict(X, return_std=True)
     GaussianProcessRegressor(KERNEL, inducing=10, optimizer=None, random_state=0).fit(X, Y)

@@ -23,7 +23,7 @@ BUDGET = {
     "QuadraticDiscriminantAnalysis": 10,
     "ClusterwiseRegressor": 99,
     "KMeans": 34,
-    "KMedoids": 6,
+    "KMedoids": 7,
     "AgglomerativeClustering": 20,
     "DivisiveClustering": 8,
     "OnlineKMeans": 35,

@@ -26,7 +26,6 @@ from didact.cluster.words import (
     refuse_no_numbers,
     takes_words,
 )
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.overflow import refuse_extreme, to_unit
 from didact.core.parameters import (
@@ -48,6 +47,7 @@ from didact.core.rows.memory import refuse_square
 from didact.core.rows.words import WordCheck
 from didact.core.typing import Array
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.engines.linkage.graphs import connected_edges, edge_lengths, graph_tree
 from didact.engines.linkage.trees import chained, grown_tree, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle

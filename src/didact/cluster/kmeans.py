@@ -24,13 +24,13 @@ from didact.cluster.base import (
     warn_of_equal_rows,
 )
 from didact.core.backend import float_type
-from didact.core.entrance import entrance
 from didact.core.estimator import report_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.centroids.lloyd import assigned_of, lloyd, mean_variance
 from didact.engines.loop.result import Result
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from didact.cluster.base import refuse_few
 from didact.core.backend import is_sparse, local, to_numpy
-from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.core.parameters import none, whole
 from didact.core.random import seed_sequence
 from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.engines.centroids.starts import plus_plus_rows
 
 

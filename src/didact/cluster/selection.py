@@ -19,7 +19,6 @@ import numpy as np
 from sklearn.base import clone
 
 from didact.cluster.kmeans import KMeans
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import whole
@@ -27,6 +26,7 @@ from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.linkage.silhouettes import silhouettes
 from didact.engines.spectral.eigen import eigenpairs
 from didact.parts.distances import distance_named

@@ -19,7 +19,6 @@ from sklearn.base import ClusterMixin
 from didact.cluster.base import refuse_few, warn_of_few
 from didact.cluster.kmeans import k_means
 from didact.core.backend import is_sparse, local, to_numpy
-from didact.core.entrance import entrance
 from didact.core.errors import users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_callable, is_precomputed, none, one_of, param, random_state, whole
@@ -27,6 +26,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import first_seed, seed_sequence
 from didact.core.rows.memory import require_finite
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import gram_of
 from didact.engines.spectral.graph import graph_embedding, nearest_affinity, refuse_affinities

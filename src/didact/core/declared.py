@@ -20,7 +20,6 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.compat import bound_threads, declare_machinery, order_parameters
-from didact.core.entrance import guard
 from didact.core.parameters import (
     INSTEAD,
     Attribute,
@@ -30,6 +29,7 @@ from didact.core.parameters import (
     describe_attribute,
 )
 from didact.core.sparse import check_sparse
+from didact.core.validation.entrance import guard
 
 FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # follows the generated ones
 FITS = "fit", "partial_fit", "fit_transform"

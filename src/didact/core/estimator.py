@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from didact.core.backend import is_sparse, is_tensor, like, local
 from didact.core.categories import learn_categories
 from didact.core.declared import Declared
-from didact.core.entrance import beside_rows
 from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
@@ -26,6 +25,7 @@ from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, 
 from didact.core.rows.memory import finite_sum
 from didact.core.threads import blas_for_rows
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
+from didact.core.validation.entrance import beside_rows
 
 C = TypeVar("C", bound=type)
 _REGISTRY: dict[str, type] = {}

@@ -4,13 +4,12 @@ A message is a greeting or none, two to four phrases and a farewell or none. Phr
 from phrases that both kinds use and, now and then, from those of the other kind, so that no single word decides.
 """
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
-from didact.core.parameters import between, whole
 from didact.core.random import streams
 
 SPAM = (
@@ -49,7 +48,6 @@ GREETINGS = ("hello", "hi", "dear friend", "good morning", "dear all", "", "", "
 FAREWELLS = ("best wishes", "thanks", "see you", "your team", "", "", "")
 
 
-@entrance(n_samples=whole(1), spam=between(0, 1), mixing=between(0, 1))
 def make_messages(
     n_samples: int = 600, spam: float = 0.35, mixing: float = 0.06, random_state: Any = 0
 ) -> tuple[list[str], Any]:
@@ -72,6 +70,8 @@ def make_messages(
     >>> labels.tolist()
     ['mail', 'spam', 'mail', 'spam']
     """
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ParameterError(f"n_samples must be a whole number of at least 1, not {n_samples!r}.")
     if not 0 < spam < 1 or not 0 <= mixing <= 0.8:
         raise ParameterError("spam must lie between 0 and 1, and mixing between 0 and 0.8.")
     rng = streams(random_state, 1)[0]

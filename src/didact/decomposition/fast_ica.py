@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import remember, warn_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state, whole
@@ -21,6 +20,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.decomposition.sources import White, _Sources, first_matrix, matrices, whitened, with_signs
 from didact.engines.factors.sources import Contrast, deflation, fixed_point
 

@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator, remember, tagged, warn_convergence
 from didact.core.overflow import refuse_overflow
@@ -26,6 +25,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.threads import one_blas_thread
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.decomposition.nonnegative import (
     Extent,
     Transformer,

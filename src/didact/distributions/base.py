@@ -14,11 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from didact.core.entrance import guard
 from didact.core.errors import InputError, ParameterError
 from didact.core.random import streams
 from didact.core.rows import reduce_blocks
 from didact.core.typing import AnyArray
+from didact.core.validation.entrance import guard
 from didact.parts.noun import Noun
 from didact.parts.statistics.components import Components, components
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 
 
 class Posterior(NamedTuple):

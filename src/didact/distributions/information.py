@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.distributions.base import Distribution
 from didact.distributions.choices import Categorical
 from didact.distributions.counts import Poisson

@@ -18,19 +18,8 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Ended, Estimator, remember
 from didact.core.frames import column_names
 from didact.core.parameters import (
-    above,
-    array_like,
-    at_least,
-    attr,
-    between,
-    is_bool,
-    is_callable,
-    none,
-    one_of,
-    param,
-    random_state,
-    whole,
-)
+    above, array_like, at_least, attr, between, is_bool, is_callable, none, one_of, param, random_state, whole,
+)  # fmt: skip
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, Rows, blocks_of
@@ -244,7 +233,7 @@ class _Boosting(Estimator):
     def _iterate(self, booster: Any, held: Any, state: Packed | None, original: tuple[Any, Any]) -> None:
         """Add trees until there are enough, or the scores stall."""
         history = self._history(booster, held, state) if self.do_early_stopping_ else None
-        trees: list[Tree] = []
+        trees, patience = list[Tree](), (self.n_iter_no_change, self.tol)
         outputs, loss = booster.objective.outputs, booster.objective.loss
         valued = hasattr(loss, "value") and getattr(self, "_skl_callbacks", None)
         done = 0 if state is None else len(state.roots) // outputs
@@ -257,10 +246,8 @@ class _Boosting(Estimator):
             for iteration in range(done + 1, self.max_iter + 1):
                 trees += booster.step(iteration)
                 self.n_iter_ = iteration
-                value = booster.value() if valued else None
-                if progress.report(iteration, value, trees) or (
-                    history is not None and history.stops(trees, self.n_iter_no_change, self.tol)
-                ):
+                stopped = progress.report(iteration, booster.value() if valued else None, trees)
+                if stopped or (history is not None and history.stops(trees, *patience)):
                     status = "stopped"
                     break
         self.__dict__.update(attributes(trees))

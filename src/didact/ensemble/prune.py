@@ -17,10 +17,10 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
 
 from didact.core.backend import local, to_numpy
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import none, whole
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.forest_base import _Forest

@@ -17,11 +17,11 @@ from typing import Any, Self
 import numpy as np
 
 from didact.core.backend import as_dense, is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.sparse import check_sparse
 from didact.core.typing import AnyArray, Array
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.parts.noun import Noun
 
 Traced = tuple[AnyArray, Callable[[AnyArray], list[float]]]
@@ -189,7 +189,8 @@ def shallow(kernel: Kernel) -> Kernel:
     """The kernel, unless its sums and products are nested so deep that Python could not follow them."""
     level: list[Any] = [kernel]
     for _ in range(MOST_LEVELS):
-        level = [part for whole in level for part in whole if isinstance(part, Kernel)]
+        nested = (part for whole in level if isinstance(whole, tuple) for part in whole)
+        level = [part for part in nested if isinstance(part, Kernel)]
         if not level:
             return kernel
     raise ParameterError(

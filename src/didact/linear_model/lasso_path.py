@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.compat import deprecated
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.loop.result import Result
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Problem, Target
 from didact.linear_model.regularization_path import numbers

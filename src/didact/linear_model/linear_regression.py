@@ -10,10 +10,10 @@ r"""Least squares: minimise :math:`\sum_i w_i (y_i - x_i^T b - b_0)^2`.
 Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/9781421407944.
 """
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-import sklearn.linear_model
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
@@ -190,7 +190,6 @@ class _LinearRegressor(RegressorMixin, Estimator):
         return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
-@sklearn.linear_model.LinearRegression.register  # so that `sklearn.linear_model.RANSACRegressor` takes it
 class LinearRegression(MultiOutputMixin, _LinearRegressor):
     r"""Ordinary least squares.
 
@@ -234,6 +233,14 @@ class LinearRegression(MultiOutputMixin, _LinearRegressor):
         attr("singular_", "ndarray", "Singular values of the centred data; not of wide sparse data.", when="data"),
         attr("n_iter_", "int", "Iterations of conjugate gradients; of wide sparse data.", when="data"),
     ]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters, as `clone` asks for them."""
+        # RANSACRegressor copies its model, and then asks whether it is scikit-learn's LinearRegression. Its module is
+        # not imported here: that takes longer than importing all of our linear models.
+        if (theirs := sys.modules.get("sklearn.linear_model")) is not None:
+            theirs.LinearRegression.register(LinearRegression)
+        return dict(super().get_params(deep))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""

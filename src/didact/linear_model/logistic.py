@@ -27,7 +27,7 @@ from didact.core.parameters import above_or_infinite, at_least, attr, between, i
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.rows.gather import dense
-from didact.core.sparse_coef import SparseCoefficients
+from didact.core.sparse.coefficients import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, parted, table_of

@@ -25,7 +25,7 @@ from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, deprecated, own_so
 from didact.core.estimator import how_it_went
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, splitter, whole
 from didact.core.rows import MemoryRows
-from didact.core.sparse_coef import SparseCoefficients
+from didact.core.sparse.coefficients import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import table_of

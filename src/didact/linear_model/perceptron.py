@@ -22,7 +22,7 @@ from didact.core.estimator import Estimator, remember, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import dense
-from didact.core.sparse_coef import SparseCoefficients
+from didact.core.sparse.coefficients import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
 from didact.engines.loop.result import Result

@@ -21,7 +21,6 @@ from sklearn.base import MultiOutputMixin
 
 from didact.core.backend import float_type, is_sparse
 from didact.core.compat import SAME_OPTIMUM
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
@@ -29,6 +28,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.inference.from_models import no_inference
 from didact.linear_model.linear_regression import (

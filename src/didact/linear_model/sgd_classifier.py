@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from didact.core.backend import float_type, namespace
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
-from didact.core.sparse_coef import SparseCoefficients
+from didact.core.sparse.coefficients import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
 from didact.engines.scores.linear import decision, predict_labels

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type
 from didact.core.parameters import attr, one_of, param
 from didact.core.rows import Rows
-from didact.core.sparse_coef import SparseCoefficients
+from didact.core.sparse.coefficients import SparseCoefficients
 from didact.core.threads import parallel_values
 from didact.engines.linear.objective import parted
 from didact.engines.stochastic.sgd import Weights

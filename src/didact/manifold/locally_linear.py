@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.overflow import refuse_extreme, too_large
 from didact.core.parameters import at_least, at_least_or_infinite, attr, none, one_of, param, random_state, whole
@@ -23,6 +22,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import first_seed
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.neighbors import Index, build_index
 from didact.engines.spectral import local
 from didact.engines.spectral.eigen import eigenpairs

@@ -14,13 +14,13 @@ import numpy as np
 
 from didact.core.backend import like, to_numpy
 from didact.core.compat import deprecated
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, NotCovered, ParameterError, users_level
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import at_least, attr, is_bool, is_callable, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.loop.result import Result
 from didact.engines.neighbors.all_pairs import metric_params_param
 from didact.engines.spectral.scaling import classical_scaling, require_squarable

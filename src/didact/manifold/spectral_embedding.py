@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
-from didact.core.entrance import entrance
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     at_least,
@@ -32,6 +31,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import first_seed
 from didact.core.typing import Array
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
 from didact.engines.spectral.graph import ball_affinity, graph_embedding, nearest_affinity, refuse_affinities

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import is_precomputed, whole
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import require_finite
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.all_pairs import distance_table
 from didact.parts.distances import Euclidean, distance_named

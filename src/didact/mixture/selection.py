@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 
 
 @dataclass

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.parameters import none, whole
 from didact.core.random import streams
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 
 MOST_CLASSES = 12  # of an exhaustive code: 2047 learners
 RESTARTS, SWEEPS = 8, 20

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
+from didact.core.validation.entrance import entrance
 from didact.neighbors.base import KNeighborsQueries, RadiusQueries
 from didact.neighbors.nearest import NearestNeighbors
 

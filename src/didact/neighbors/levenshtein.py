@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from didact.core.entrance import entrance
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.neighbors.edit_index import Costs, number_queries, number_words, string_distances
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.loop.differences import CENTRAL, EPS, differences
 from didact.optimize.problem import check_start
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError
+from didact.core.validation.entrance import entrance
 from didact.engines.constrained.kkt import KKTResidual, Multipliers, residual
 from didact.optimize.linear_constraints import bounds, matrix, vector
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import whole
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.loop.differences import DIFFERENCE_KINDS, differences
 from didact.engines.loop.result import Result
 from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.parameters import whole
+from didact.core.validation.entrance import entrance
 from didact.engines.constrained.feasibility import least_violation
 from didact.engines.constrained.kkt import Multipliers, residual
 from didact.engines.loop.result import Result

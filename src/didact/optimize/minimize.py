@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 from didact.optimize.methods import METHODS, SEARCHES, Run

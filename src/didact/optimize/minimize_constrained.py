@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.constrained.augmented_lagrangian import Lagrangian, augmented_lagrangian
 from didact.engines.constrained.kkt import Multipliers
 from didact.engines.loop.differences import differences

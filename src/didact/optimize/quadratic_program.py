@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.core.parameters import whole
 from didact.core.threads import blas_for
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.constrained.quadratic_form import Program
 from didact.engines.constrained.quadratic_program import solve_quadratic
 from didact.engines.constrained.saddle import cholesky

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import expit
 
 from didact.core.backend import like, namespace, to_numpy
-from didact.core.entrance import beside_rows
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
+from didact.core.validation.entrance import beside_rows
 
 
 class Noun:

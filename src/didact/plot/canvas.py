@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from didact.core.entrance import entrance
 from didact.core.errors import need
+from didact.core.validation.entrance import entrance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.parameters import whole
+from didact.core.validation.entrance import entrance
 from didact.plot.canvas import BLUE, GREY, INK, ORANGE, blank, label
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from didact.core.entrance import entrance
+from didact.core.validation.entrance import entrance
 from didact.plot.canvas import BLUE, QUIET, blank, label, ticks
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, need
+from didact.core.validation.entrance import entrance
 from didact.datasets import bundled
 from didact.preprocessing.frame_columns import to_polars
 

@@ -9,7 +9,7 @@ from didact.core.backend import float_type, to_numpy
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.core.sparse_coef import SparseCoefficients
+from didact.core.sparse.coefficients import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.gram.dual_descent import box_of_classes, descend_classes
 from didact.engines.loop.iterate import Report

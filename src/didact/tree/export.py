@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.parameters import none, whole
+from didact.core.validation.entrance import entrance
 from didact.engines.trees.outline import Place
 from didact.tree.reading import Words, read
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.parameters import none, whole
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.trees.outline import Among, Interval, Place
 from didact.tree.reading import Words, read
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import whole
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.trees.outline import Condition, Place, joined
 from didact.engines.trees.variants.c45_prune import expected_errors
 from didact.tree.reading import Words, read, rows_in_memory, trees_of

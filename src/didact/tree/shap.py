@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.trees.predict.shap import shap_of_trees
 from didact.engines.trees.predict.unpack import raw_sums, unpacked
 from didact.tree.reading import rows_in_memory, trees_of

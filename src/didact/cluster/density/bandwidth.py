@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from didact.core.backend import row_weights
-from didact.core.entrance import entrance
 from didact.core.errors import users_level
 from didact.core.parameters import at_least, between, none, whole
 from didact.core.rows.gather import dense
 from didact.core.threads import parallel_map, threads_for
 from didact.core.typing import Array
 from didact.core.validation import given_rows
+from didact.core.validation.entrance import entrance
 from didact.engines.neighbors.tables import block_edges, tables
 from didact.engines.neighbors.tuning import TABLE_QUERIES
 from didact.parts.distances import Euclidean

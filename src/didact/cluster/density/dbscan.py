@@ -16,10 +16,10 @@ import numpy as np
 
 from didact.cluster.density.distances import ORDERED, _Distances, power_param
 from didact.cluster.words import metric_param
-from didact.core.entrance import entrance
 from didact.core.parameters import above, attr, one_of, param, whole
 from didact.core.threads import parallel_take
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.neighbors.all_pairs import metric_params_param
 from didact.engines.neighbors.dense.cores import dense_clusters
 

@@ -23,12 +23,12 @@ from didact.cluster.base import nearest
 from didact.cluster.density.bandwidth import bin_seeds, mean_reach
 from didact.cluster.density.distances import dense_counts
 from didact.core.backend import to_numpy
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Ended, Estimator, remember
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.engines.neighbors.dense.cores import dense_clusters
 from didact.engines.smoothing.mean_shift import Climbs, climb_from, hills_of
 from didact.parts.distances import Euclidean

@@ -13,6 +13,7 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from didact.core.errors import InputError
 from didact.core.parameters import attributes
@@ -89,7 +90,10 @@ def _matched(value: Any, form: Form, sizes: dict[str, int]) -> dict[str, int] | 
         return sizes if value is None else None
     if form.shape == () and not hasattr(value, "shape"):
         return sizes if isinstance(value, Number) else None
-    return _sized(getattr(value, "shape", None), form.shape, sizes)
+    shape = getattr(value, "shape", None)
+    if sp.issparse(value) and len(form.shape) == 1 and value.shape[0] == 1:  # coefficients that `sparsify` has turned
+        shape = value.shape[1:]
+    return _sized(shape, form.shape, sizes)
 
 
 def _sized(shape: Any, declared: tuple[Any, ...], sizes: dict[str, int]) -> dict[str, int] | None:

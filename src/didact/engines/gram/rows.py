@@ -31,6 +31,7 @@ from didact.engines.gram.tuning import (
     TILED_COLUMNS,
 )
 from didact.kernels.base import Kernel
+from didact.kernels.cosines import Cosines
 from didact.kernels.distances import Centred, lossless, middle, restore
 from didact.kernels.foreign import checked_values
 from didact.kernels.gaussian_loops import EVERY, gaussian_sums
@@ -167,7 +168,8 @@ def images(
 
     `own` are the numbers of the rows X in A, if they are there: white noise is of these.
     """
-    if len(coef) != X.shape[0] or (isinstance(kernel, Kernel) and A.shape[1:] != X.shape[1:]):
+    columns = A.shape[-1] + isinstance(kernel, Cosines)  # a phase stands behind each frequency
+    if len(coef) != X.shape[0] or (isinstance(kernel, Kernel) and X.shape[-1] != columns):
         raise InputError(
             f"Rows of {A.shape[1:]} columns are compared with {X.shape[0]} rows of {X.shape[1:]} that have {len(coef)} "
             "coefficients: these do not belong together. Fit the model anew."

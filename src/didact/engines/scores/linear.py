@@ -6,7 +6,7 @@ import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.rows import Block, Rows
-from didact.core.sparse_coef import sparse_scores
+from didact.core.sparse.coefficients import sparse_scores
 from didact.core.typing import Array
 from didact.engines.scores.score_loops import AS_CODES, AS_SCORES, score_rows
 from didact.engines.scores.score_tables import exactly, in_memory, line_tables

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.parts.distances.columns import Chebyshev, Distance, Euclidean, Hamming, Manhattan, Minkowski
 from didact.parts.distances.rows import Gower
 from didact.parts.noun import Plain, require

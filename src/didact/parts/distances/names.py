@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from didact.core.entrance import entrance
 from didact.core.errors import InputError, ParameterError
+from didact.core.validation.entrance import entrance
 from didact.parts.distances.columns import Canberra, Chebyshev, Distance, Euclidean, Hamming, Manhattan, Minkowski
 from didact.parts.distances.functions import KernelDistance, Precomputed, UserMetric
 from didact.parts.distances.mapped import (

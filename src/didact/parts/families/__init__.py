@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from didact.core.backend import namespace
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
+from didact.core.validation.entrance import entrance
 from didact.parts.families.power import Exponential, Gamma, Gaussian, InverseGaussian, Poisson, Tweedie
 from didact.parts.families.unit import Bernoulli, Beta, Binomial, Multinomial, NegativeBinomial
 from didact.parts.links import get_link

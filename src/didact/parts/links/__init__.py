@@ -10,9 +10,9 @@ import math
 from typing import Any, NamedTuple, Self
 
 from didact.core.backend import namespace
-from didact.core.entrance import entrance
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
+from didact.core.validation.entrance import entrance
 from didact.parts.links.unit import Cauchit, CLogLog, Logit, Probit
 from didact.parts.noun import Link, Plain, log_max, require
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from didact.core.entrance import entrance
 from didact.core.typing import AnyArray
+from didact.core.validation.entrance import entrance
 from didact.parts.losses.classification import ClassLoss
 from didact.parts.noun import Loss
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from didact.core.entrance import entrance
 from didact.core.parameters import whole
 from didact.core.typing import Array
+from didact.core.validation.entrance import entrance
 from didact.parts.noun import Noun
 
 
