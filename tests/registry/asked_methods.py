@@ -1,6 +1,7 @@
 """What a fitted model can be asked: all public methods that take rows, a target or nothing, found by inspection."""
 
 import copy
+import functools
 import inspect
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 # What is no question to a fitted model: names of others for `fit`, the parameters, pictures, and rows of scikit-learn.
 PLUMBING = ("set_", "fit", "plot_", "get_params", "get_metadata_routing", "get_feature_names_out", "indexed_rows")
+COMPUTED = property, functools.cached_property
 OWN_ROWS = "()"  # behind the name of a method that is asked without rows: about those of the fit
 LONG = "n_estimators", "max_iter"
 MANY = 3000  # rows: there the compiled ways begin
@@ -19,7 +21,7 @@ def questions(model):
     cls, found = type(model), []
     for name in dir(cls):
         how = inspect.getattr_static(cls, name)
-        if name.startswith(("_", *PLUMBING)) or isinstance(how, (property, classmethod, staticmethod)):
+        if name.startswith(("_", *PLUMBING)) or isinstance(how, (*COMPUTED, classmethod, staticmethod)):
             continue
         with suppress(AttributeError):  # the parameters take it away
             method = getattr(model, name)
@@ -28,6 +30,13 @@ def questions(model):
                 own = inspect.signature(method).parameters.get("X")
                 found += [name + OWN_ROWS] * (own is not None and own.default is None)
     return found + ["fit"] * ("warm_start" in model.get_params(deep=False))
+
+
+def computed(model):
+    """The names of attributes that are computed when they are read."""
+    cls = type(model)
+    names = [name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), COMPUTED)]
+    return [name for name in names if not name.startswith("_")]
 
 
 def entrances(model):

@@ -12,7 +12,6 @@ NUMBA_CACHE_DIR, loops are compiled with checks, and what must not be is "beyond
 import argparse
 import copy
 import functools
-import inspect
 import io
 import json
 import multiprocessing
@@ -31,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from asked_methods import MANY, ask, questions
+from asked_methods import MANY, ask, computed, questions
 from fuzz_inputs import serve
 from registry_cases import all_instances, label, problem
 from sklearn.base import clone
@@ -317,10 +316,10 @@ def attempt(path, X, y):
             return "refused"
         except Exception as error:
             return f"raw {type(error).__name__}"
-        properties = [name for name, one in inspect.getmembers(type(model)) if isinstance(one, property)]
-        for name in (*questions(model), *properties):
+        attributes = computed(model)
+        for name in (*questions(model), *attributes):
             try:
-                getattr(model, name) if name in properties else ask(model, name, X, y)
+                getattr(model, name) if name in attributes else ask(model, name, X, y)
             except Exception as error:
                 if isinstance(error, IndexError) and str(error) == "index is out of bounds":  # what Numba says
                     return f"beyond: {name}"
