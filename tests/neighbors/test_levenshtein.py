@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from didact.engines.neighbors.edit_index import index_words
+from didact.engines.neighbors.words.edit_index import index_words
 from didact.neighbors import (
     KNeighborsClassifier,
     KNeighborsSmoother,

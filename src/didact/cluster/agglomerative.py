@@ -53,7 +53,7 @@ from didact.engines.linkage.trees import chained, grown_tree, spanning_tree
 from didact.engines.linkage.triangles import distance_triangle, lower_triangle
 from didact.engines.neighbors.all_pairs import INFINITE_DISTANCE, metric_params_param, own_distances
 from didact.engines.neighbors.tables import compiled
-from didact.engines.neighbors.words import of_words, offers
+from didact.engines.neighbors.words.distances import of_words, offers
 from didact.parts.distances import Euclidean, resized
 
 LINKAGES = "ward", "complete", "average", "single"

@@ -10,7 +10,7 @@ from didact.core.rows.gather import dense
 from didact.core.rows.memory import require_finite
 from didact.core.rows.words import first_word, word_rows
 from didact.core.typing import Array
-from didact.engines.neighbors.words import of_words, word_distance
+from didact.engines.neighbors.words.distances import distance_of_words, of_words
 from didact.parts.distances import NAMES, distance_named
 
 
@@ -57,7 +57,7 @@ def refuse_no_numbers(rows: Array, names: Any) -> None:
 def distance_of(rows: Any, metric: Any, metric_params: Any, p: float = 2.0) -> Any:
     """The distance of rows, of numbers or words."""
     words = rows.dtype == object
-    return word_distance(metric, metric_params) if words else distance_named(metric, p, metric_params, rows)
+    return distance_of_words(metric, metric_params) if words else distance_named(metric, p, metric_params, rows)
 
 
 def refuse_mixture(rows: Any, distance: Any) -> None:

@@ -18,7 +18,18 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Ended, Estimator, remember
 from didact.core.frames import column_names
 from didact.core.parameters import (
-    above, array_like, at_least, attr, between, is_bool, is_callable, none, one_of, param, random_state, whole,
+    above,
+    array_like,
+    at_least,
+    attr,
+    between,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    random_state,
+    whole,
 )  # fmt: skip
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence

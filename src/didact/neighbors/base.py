@@ -22,8 +22,8 @@ from didact.core.rows.memory import require_finite
 from didact.core.rows.words import word_rows
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
-from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.engines.neighbors.graphs import NEGATIVE
+from didact.engines.neighbors.words.edit_index import edit_costs, index_words
 from didact.neighbors.neighborhoods import Question
 from didact.parts.distances import NAMES, distance_named
 from didact.parts.distances.names import PLAIN

@@ -4,7 +4,7 @@ from typing import Any
 
 from didact.core.typing import Array
 from didact.core.validation.entrance import entrance
-from didact.engines.neighbors.edit_index import Costs, number_queries, number_words, string_distances
+from didact.engines.neighbors.words.edit_index import Costs, number_queries, number_words, string_distances
 
 
 @entrance()

@@ -8,9 +8,9 @@ from didact.core.threads import parallel_map, share_pieces
 from didact.core.typing import Array
 from didact.engines.linkage.gaps_loops import GAP_TILE, euclidean_triangle
 from didact.engines.linkage.tuning import TRIANGLE_ROWS
-from didact.engines.neighbors.edit_index import lines_before, number_words
 from didact.engines.neighbors.tables import block_edges, compiled, each_block, tables
-from didact.engines.neighbors.words import EditDistance
+from didact.engines.neighbors.words.distances import EditDistance
+from didact.engines.neighbors.words.edit_index import lines_before, number_words
 from didact.parts.distances import Euclidean, resized
 
 

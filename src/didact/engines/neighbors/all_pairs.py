@@ -11,7 +11,7 @@ from didact.core.rows.memory import finite_sum
 from didact.core.rows.pairs import asymmetry
 from didact.core.typing import Array
 from didact.engines.neighbors.tables import each_block, tables
-from didact.engines.neighbors.words import EditDistance
+from didact.engines.neighbors.words.distances import EditDistance
 from didact.parts.distances import NAMES, resized
 
 PAIR_ROWS = 256

@@ -24,7 +24,6 @@ from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
 from didact.engines.neighbors import far, graphs, products, sparse_products, tables
-from didact.engines.neighbors.edit_index import index_words
 from didact.engines.neighbors.partitions import walk
 from didact.engines.neighbors.partitions.balls import balls
 from didact.engines.neighbors.partitions.boxes import Boxes, boxes
@@ -40,7 +39,8 @@ from didact.engines.neighbors.tuning import (
     TREE_ROWS,
     VISITED_SHARE,
 )
-from didact.engines.neighbors.words import EditDistance
+from didact.engines.neighbors.words.distances import EditDistance
+from didact.engines.neighbors.words.edit_index import index_words
 from didact.parts.distances import Distance, Euclidean, Precomputed, resized
 
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")

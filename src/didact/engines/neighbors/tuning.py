@@ -37,7 +37,7 @@ LONG_WALK = 256  # and at most
 # partitions.boxes
 SUBTREE_LEVELS = 7  # levels of the subtrees that one thread grows within its cache; above, node by node
 
-# edit_index
+# words.edit_index
 EDIT_PAIRS = 1 << 20  # pairs of words compared in one call of a loop
 EDIT_WORDS = 4096  # compared with one word in one call
 

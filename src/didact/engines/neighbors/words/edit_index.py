@@ -15,10 +15,10 @@ from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.neighbors.edit_loops import fill_distances, nearest_words, offer_word
 from didact.engines.neighbors.tuning import EDIT_PAIRS, EDIT_WORDS
+from didact.engines.neighbors.words.edit_loops import fill_distances, nearest_words, offer_word
 
-SLACK = 1e-9  # share by which a search looks beyond its radius, so that rounding leaves nothing out
+PAST_RADIUS = 1e-9  # share by which a search looks beyond its radius, so that rounding leaves nothing out
 NOT_WORDS = "The edit distance compares strings or sequences of things that can be told apart"
 
 
@@ -252,7 +252,7 @@ class EditIndex(NamedTuple):
 
     def _near(self, queries: Strings, own: bool, start: int, radius: float) -> tuple[Array, Array, Array]:
         """`within`, where the queries may be the indexed words from `start` on, of which none is near itself."""
-        words, limit = self.words, radius + SLACK * abs(radius)
+        words, limit = self.words, radius + PAST_RADIUS * abs(radius)
         fixed = (words.letters, words.begins, words.alphabet.size, self.costs)
 
         def search(piece: tuple[int, int]) -> tuple[Array, Array, Array]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.neighbors.edit_index import (
+from didact.engines.neighbors.words.edit_index import (
     Costs,
     index_words,
     number_queries,

@@ -8,7 +8,7 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
-from didact.engines.neighbors.edit_index import (
+from didact.engines.neighbors.words.edit_index import (
     Costs,
     edit_costs,
     number_queries,
@@ -59,10 +59,10 @@ class WordFunction(Distance, NamedTuple("WordFunction", [("function", Any), ("ar
         return np.array(found, np.float64).reshape(len(X), len(Y))
 
 
-def word_distance(metric: Any, metric_params: dict[str, Any] | None) -> Distance:
+def distance_of_words(metric: Any, metric_params: dict[str, Any] | None) -> Distance:
     """The distance of words by the name "edit" or by a function, once it is the same in both directions.
 
-    >>> word_distance("edit", {"substitute": 2})
+    >>> distance_of_words("edit", {"substitute": 2})
     EditDistance(costs=Costs(insert=1.0, delete=1.0, substitute=2.0, transpose=None))
     """
     if callable(metric):

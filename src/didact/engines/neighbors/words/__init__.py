@@ -1,0 +1,1 @@
+"""Words: distances between strings and other sequences, and the nearest words."""
