@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Iterator
 from contextlib import suppress
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 # What is no question to a fitted model: names of others for `fit`, the parameters, pictures, and rows of scikit-learn.
 PLUMBING = ("set_", "fit", "plot_", "get_params", "get_metadata_routing", "get_feature_names_out", "indexed_rows")
 COMPUTED = property, functools.cached_property
 OWN_ROWS = "()"  # behind the name of a method that is asked without rows: about those of the fit
+CUBIC, SOME = ("fit", "sample_y"), 500  # processes take the cube of the rows: so many are enough
 LONG = "n_estimators", "max_iter"
 MANY = 3000  # rows: there the compiled ways begin
 
@@ -47,6 +49,8 @@ def entrances(model):
 
 def ask(model, name, X, y, weight=None):
     """What the method answers to rows X (with targets y); one that changes the model gets a copy of it."""
+    if name in CUBIC and isinstance(X, np.ndarray) and len(X) > SOME:
+        X, y = X[:SOME], y[:SOME]
     own, name = name.endswith(OWN_ROWS), name.removesuffix(OWN_ROWS)
     method = getattr(copy.deepcopy(model) if name in CHANGING else model, name)
     parameters = inspect.signature(method).parameters
