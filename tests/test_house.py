@@ -249,6 +249,7 @@ PRIVATES = {
             "_finds_infinity",
             "_tensors",
             "_largest_target",
+            "_stages",
         }  # traits that estimators declare
         | {"_validate_params", "_init_callback_context", "_children_map"}  # scikit-learn's protocol
         | {"_cache", "_reduce", "_rebuild"}  # Numba's cache, which we replace

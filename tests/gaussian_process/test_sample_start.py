@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from didact.gaussian_process import GaussianProcessRegressor, sample_start, targets
+from didact.gaussian_process import GaussianProcessRegressor, regression_targets, sample_start
 from didact.kernels import RBF, White
 
 
 @pytest.fixture
 def values(monkeypatch):
     """Numbers of rows of all values that a fit takes."""
-    seen, whole = [], targets.evidence
+    seen, whole = [], regression_targets.evidence
 
     def counted(kernel, X, *more):
         seen.append(len(X))
         return whole(kernel, X, *more)
 
-    monkeypatch.setattr(targets, "evidence", counted)
+    monkeypatch.setattr(regression_targets, "evidence", counted)
     return seen
 
 

@@ -4,7 +4,7 @@ A message is a greeting or none, two to four phrases and a farewell or none. Phr
 from phrases that both kinds use and, now and then, from those of the other kind, so that no single word decides.
 """
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def make_messages(
     """
     if not isinstance(n_samples, Integral) or n_samples < 1:
         raise ParameterError(f"n_samples must be a whole number of at least 1, not {n_samples!r}.")
-    if not 0 < spam < 1 or not 0 <= mixing <= 0.8:
+    if not (isinstance(spam, Real) and isinstance(mixing, Real)) or not 0 < spam < 1 or not 0 <= mixing <= 0.8:
         raise ParameterError("spam must lie between 0 and 1, and mixing between 0 and 0.8.")
     rng = streams(random_state, 1)[0]
     unwanted = rng.uniform(size=n_samples) < spam

@@ -30,7 +30,7 @@ from didact.core.parameters import (
     param,
     random_state,
     whole,
-)  # fmt: skip
+)
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, Rows, blocks_of
@@ -244,9 +244,8 @@ class _Boosting(Estimator):
     def _iterate(self, booster: Any, held: Any, state: Packed | None, original: tuple[Any, Any]) -> None:
         """Add trees until there are enough, or the scores stall."""
         history = self._history(booster, held, state) if self.do_early_stopping_ else None
-        trees, patience = list[Tree](), (self.n_iter_no_change, self.tol)
-        outputs, loss = booster.objective.outputs, booster.objective.loss
-        valued = hasattr(loss, "value") and getattr(self, "_skl_callbacks", None)
+        trees, outputs, patience = list[Tree](), booster.objective.outputs, (self.n_iter_no_change, self.tol)
+        valued = hasattr(booster.objective.loss, "value") and getattr(self, "_skl_callbacks", None)
         done = 0 if state is None else len(state.roots) // outputs
 
         def attributes(grown: list[Tree]) -> dict[str, Any]:

@@ -149,11 +149,13 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
                 if progress.report(epoch, values[-1], W) or done:
                     break
         self._store(W, rows, seen, epoch, 1 + epoch * n)
-        status = "converged" if done else "stopped" if progress.stopped else "iteration limit"
+        self._report("converged" if done else "stopped" if progress.stopped else "iteration limit", values)
+        return self
+
+    def _report(self, status: str, values: list[float]) -> None:
         remember(self, Ended(status, history=values))
         if status == "iteration limit" and self.tol is not None:
             warn_convergence(self, "The weights still change after max_iter passes: raise max_iter, power_t or tol.")
-        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "HebbianLayer":
         """Make one pass over more rows, from where the last one ended."""

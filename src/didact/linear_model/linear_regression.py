@@ -238,8 +238,9 @@ class LinearRegression(MultiOutputMixin, _LinearRegressor):
         """All parameters, as `clone` asks for them."""
         # RANSACRegressor copies its model, and then asks whether it is scikit-learn's LinearRegression. Its module is
         # not imported here: that takes longer than importing all of our linear models.
-        if (theirs := sys.modules.get("sklearn.linear_model")) is not None:
-            theirs.LinearRegression.register(LinearRegression)
+        theirs = getattr(sys.modules.get("sklearn.linear_model"), "LinearRegression", None)
+        if hasattr(theirs, "register"):
+            theirs.register(LinearRegression)
         return dict(super().get_params(deep))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":

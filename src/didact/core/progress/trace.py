@@ -78,7 +78,7 @@ def trace(model: Any, X: Any, y: Any = None, **fit_params: Any) -> list[Snapshot
     >>> from didact.cluster import KMeans
     >>> states = didact.trace(KMeans(2, init=[[0.0], [1.0]]), [[0.0], [1.0], [5.0], [6.0]])
     >>> [state.model.cluster_centers_.ravel().tolist() for state in states]
-    [[0.0, 4.0], [0.5, 5.5], [0.5, 5.5]]
+    [[0.0, 4.0], [0.5, 5.5]]
     """
     if not hasattr(model, "set_callbacks"):
         raise InputError(f"A {type(model).__name__} tells nothing of its iterations: trace needs a model of didact's.")

@@ -248,7 +248,7 @@ def refuse_numbers(count: int, what: str, instead: str) -> None:
     """Refuse a task that needs so many numbers if they exceed the memory."""
     if 8 * count > memory_limit():
         raise InputError(
-            f"These data need {what}, together {8 * count / 2**30:.0f} GiB, more than this process may use: {instead}."
+            f"These data need {what} that take {8 * count / 2**30:.0f} GiB, more than this process may use: {instead}."
         )
 
 
