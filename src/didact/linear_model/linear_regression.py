@@ -238,7 +238,7 @@ class LinearRegression(MultiOutputMixin, _LinearRegressor):
         """All parameters, as `clone` asks for them."""
         # RANSACRegressor copies its model, and then asks whether it is scikit-learn's LinearRegression. Its module is
         # not imported here: that takes longer than importing all of our linear models.
-        theirs = getattr(sys.modules.get("sklearn.linear_model"), "LinearRegression", None)
+        theirs: Any = getattr(sys.modules.get("sklearn.linear_model"), "LinearRegression", None)
         if hasattr(theirs, "register"):
             theirs.register(LinearRegression)
         return dict(super().get_params(deep))
