@@ -56,7 +56,9 @@ UNBOUNDED = (  # what is beyond all numbers is infinite
     *("decision_function", "score_samples", "score", "kneighbors", "kneighbors_graph", "transform"),
     *("inverse_transform", "signed_distances", "distortion", "aic", "bic", "predict_joint_log_proba"),
 )
-LOGARITHMS = ("predict_log_proba", "predict_joint_log_proba", "score_samples", "decision_function")  # of nothing is −∞
+# Logarithms of nothing are −∞.
+LOGARITHMS = ("predict_log_proba", "predict_joint_log_proba", "score_samples", "decision_function", "score")
+INTERVALS = ("interval", "predict_interval")  # without degrees of freedom they have no ends
 
 
 SOURCE = {str(f): f.read_text(encoding="utf-8").splitlines() for f in Path(didact.__file__).parent.rglob("*.py")}
@@ -136,7 +138,7 @@ def _looked_at(answer: Any, method: str, extreme: bool) -> Any:
     if values.dtype.kind not in "fc" or not values.size:
         return
     bad = np.isnan(values)
-    if not (extreme and method in UNBOUNDED):
+    if not (method in INTERVALS or (extreme and method.removesuffix("()") in UNBOUNDED)):
         bad |= values == np.inf if method in LOGARITHMS else np.isinf(values)
     if bad.any():
         yield "silent", f"{method}: {values[bad].flat[0]} in {int(bad.sum())} of {bad.size} numbers"

@@ -116,8 +116,8 @@ class VectorQuantizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """The reference vectors of some codes, of any shape."""
         self._after_fit()
         numbers = to_numpy(codes)
-        low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
-        if numbers.dtype.kind not in "iu" or low < 0 or high >= self.n_clusters:
+        whole = numbers.dtype.kind in "iu"
+        if not whole or (numbers.size and (numbers.min() < 0 or numbers.max() >= self.n_clusters)):
             raise InputError(f"Codes are whole numbers from 0 to {self.n_clusters - 1}: give what `encode` returned.")
         return np.asarray(self.codebook_[numbers])
 

@@ -290,7 +290,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, R
 
 def _restored(Z: Any, loadings: Array, scale: Array, mean: Array) -> Any:
     """Columns from scores."""
-    Z = as_dense(given_rows(Z))
+    Z = as_dense(given_rows(Z, finite=True))
     if Z.shape[1] != loadings.shape[1]:
         raise InputError(f"inverse_transform takes rows of {loadings.shape[1]} scores; got shape {tuple(Z.shape)}.")
     return Z @ like(loadings.T * scale, Z) + like(mean, Z)

@@ -19,7 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_model
 from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, splitter
@@ -209,28 +209,37 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     def expected_risk(self, X: Any, sample_weight: Any = None) -> float:
         """The mean, over rows X, of the risk that the probabilities promise for the actions taken."""
         found = in_memory(self._after_fit()._ask(X, chosen_risk, self.estimator_, self.loss_, self._cuts, self.doubt))
-        return float(np.average(found.astype(np.float64), weights=sample_weight))
+        return weighted_mean(found.astype(np.float64), sample_weight)
 
     def risk(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The mean loss of the actions taken for rows X of classes y."""
-        return float(np.average(self._losses(X, y)[0], weights=sample_weight))
+        return weighted_mean(self._losses(X, y)[0], sample_weight)
 
     def share_rejected(self, X: Any, sample_weight: Any = None) -> float:
         """The share of the rows that are rejected."""
         chosen = in_memory(self._after_fit()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         last = len(self.actions_) - 1 if self.doubt or self.reject_cost is not None else len(self.actions_)
-        return float(np.average(chosen == last, weights=sample_weight))
+        return weighted_mean(chosen == last, sample_weight)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose action is the cheapest for their class: the accuracy, for losses of errors."""
         paid, least = self._losses(X, y)
-        return float(np.average(paid <= least, weights=sample_weight))
+        return weighted_mean(paid <= least, sample_weight)
 
     def _losses(self, X: Any, y: Any) -> tuple[Array, Array]:
         """What the action of each row costs, and what the cheapest one would."""
         chosen = in_memory(self._after_fit()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         codes = code_of(np.asarray(y), self.classes_)
+        if len(codes) != len(chosen):
+            raise InputError(f"X has {len(chosen)} rows and y has {len(codes)}.")
         return self.loss_[chosen, codes], self.loss_.min(axis=0)[codes]
+
+
+def weighted_mean(values: Array, weights: Any) -> float:
+    """The mean of a number for each row."""
+    if weights is not None and np.shape(weights) != values.shape:
+        raise InputError(f"sample_weight must have one number for each of the {len(values)} rows.")
+    return float(np.average(values, weights=weights))
 
 
 def in_memory(values: Any) -> Array:

@@ -143,7 +143,7 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> Any:
         """Rows from factors: μ + Λᵀz."""
         self._after_fit()
-        Z = dense(given_rows(X))
+        Z = dense(given_rows(X, finite=True))
         if Z.shape[1] != len(self.components_):
             raise InputError(f"inverse_transform takes rows of {len(self.components_)} factors; got shape {Z.shape}.")
         return restored(Z, np.asarray(self.mean_, np.float64), np.asarray(self.components_, np.float64))

@@ -30,6 +30,7 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.typing import Array
+from didact.core.validation import require_table
 from didact.decomposition.sources import White, _Sources, apart, first_matrix, matrices, whitened, with_signs
 from didact.engines.factors.ascent import stochastic_ascent
 from didact.engines.factors.sources import Contrast, greatest_likelihood, log_densities_of, quasi_newton
@@ -130,7 +131,8 @@ class MaximumLikelihoodICA(_Sources):
         return self._map_rows(X, row_densities, np.asarray(self.mean_, np.float64), B, self.density)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log density of the rows X."""
+        """The mean log density of rows X in memory."""
+        require_table(X, "score")
         return float(to_numpy(self.score_samples(X)).mean())
 
 

@@ -274,7 +274,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> Any:
         """Rows from weights of the parts: W H."""
         H = self._after_fit().components_
-        Z = given_rows(X)
+        Z = given_rows(X, finite=True)
         if Z.shape[1] != len(H):
             raise InputError(f"inverse_transform takes rows of {len(H)} weights; got shape {tuple(Z.shape)}.")
         return Z @ like(H, Z)

@@ -45,7 +45,7 @@ def back_from(Z: AnyArray, mean: Array, axes: Array) -> AnyArray:
 
 def components_given(X: Any, k: int) -> Any:
     """Rows of k coordinates, as an array or a tensor of floats."""
-    Z = as_dense(given_rows(X))
+    Z = as_dense(given_rows(X, finite=True))
     if Z.shape[1] != k:
         raise InputError(f"inverse_transform takes rows of {k} components; got shape {tuple(Z.shape)}.")
     return Z

@@ -121,7 +121,7 @@ class _Sources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any, copy: bool = True) -> Any:
         """Rows from sources; `copy` has no effect."""
         mixing = self._after_fit().mixing_
-        S = as_dense(given_rows(X))
+        S = as_dense(given_rows(X, finite=True))
         if S.shape[1] != mixing.shape[1]:
             raise InputError(f"inverse_transform takes rows of {mixing.shape[1]} sources; got shape {tuple(S.shape)}.")
         found = apart(S, None, mixing)

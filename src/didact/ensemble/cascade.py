@@ -21,6 +21,7 @@ from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, r
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state
 from didact.core.random import streams
 from didact.core.typing import Array
+from didact.core.validation import require_table
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.held_out import split_rows
 from didact.tree import DecisionTreeClassifier
@@ -213,4 +214,5 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
 
     def cost(self, X: Any) -> Array:
         """The cost of each row: that of all stages up to the one that answers."""
+        require_table(X, "cost")
         return np.cumsum(self.stage_costs_)[self.predict_stage(X)]

@@ -19,6 +19,7 @@ from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
 from didact.core.parameters import attr, between, has, none, param, random_state, whole
 from didact.core.random import streams
 from didact.core.typing import Array
+from didact.core.validation import require_table
 from didact.ensemble.adaboost import boost
 from didact.ensemble.held_out import split_rows
 from didact.ensemble.weak_learners import learner, predicted
@@ -185,4 +186,5 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def cost(self, X: Any) -> Array:
         """The number of learners that are asked about each row."""
+        require_table(X, "cost")
         return np.cumsum(self.stage_costs_)[self.predict_stage(X)]

@@ -39,6 +39,7 @@ from didact.core.random import seed_sequence, streams
 from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
+from didact.core.validation import require_table
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.process import evidence
 from didact.gaussian_process import kernels as theirs
@@ -325,6 +326,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Functions drawn from the process at rows X: (n, n_samples), or (n, T, n_samples)."""
+        require_table(X, "sample_y")
         rng = streams(random_state, 1)[0]
         mean, covariance = (to_numpy(a) for a in self.predict(X, return_cov=True))
         if mean.ndim == 1:

@@ -25,6 +25,7 @@ from didact.core.random import streams
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
+from didact.core.validation import require_table
 from didact.engines.components.low_rank import Whitener, low_rank_of
 from didact.engines.components.mixture import GaussianFamily, fit_mixture, gaussians, logs, responsibilities
 from didact.engines.components.posterior import log_density, most_probable, posterior
@@ -248,6 +249,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of rows X in memory."""
+        require_table(X, "score")
         return float(np.mean(to_numpy(self.score_samples(X))))
 
     def elbo(self, X: Any, q: Any = None, sample_weight: Any = None) -> float:

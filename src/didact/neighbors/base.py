@@ -21,6 +21,7 @@ from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import require_finite
 from didact.core.rows.words import word_rows
 from didact.core.typing import Array
+from didact.core.validation import require_table
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.engines.neighbors.words.edit_index import edit_costs, index_words
@@ -226,6 +227,7 @@ class KNeighborsQueries:
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The nearest training rows as a sparse matrix (m, n) of ones ("connectivity") or distances ("distance")."""
+        require_table(X, "kneighbors_graph")
         distances, rows = self.kneighbors(X, n_neighbors)
         edges = np.arange(0, rows.size + 1, rows.shape[1])
         return _graph(edges, rows.ravel(), distances.ravel(), mode, self._index.n_rows)
@@ -261,6 +263,7 @@ class RadiusQueries:
     def _within(self, X: Any, radius: float | None, sort_results: bool) -> tuple[Array, Array, Array]:
         """Edges, rows and distances of the neighbours within the radius."""
         check_is_fitted(self)
+        require_table(X, "radius_neighbors")
         bounds = np.asarray(self.radius if radius is None else radius, np.float64)
         if not (bounds >= 0).all():
             raise ParameterError(f"radius must be at least 0, got {self.radius if radius is None else radius}.")

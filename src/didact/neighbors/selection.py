@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.frames import column_names, is_arrow
@@ -115,4 +116,5 @@ def take(values: Any, rows: Array) -> Any:
         return values.take(rows)
     if column_names(values) is not None or type(values).__module__.startswith("polars"):
         return values[rows]
+    values = values.tocsr() if is_sparse(values) else values
     return values[rows] if hasattr(values, "shape") and hasattr(values, "dtype") else np.asarray(values)[rows]

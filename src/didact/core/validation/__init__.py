@@ -24,7 +24,8 @@ from didact.core.errors import InputError, ParameterError, WrongType
 from didact.core.frames import column_names, plain, table
 from didact.core.overflow import too_large
 from didact.core.rows.base import Block
-from didact.core.rows.batches import EMPTY_SOURCE
+from didact.core.rows.batches import EMPTY_SOURCE, Batches
+from didact.core.rows.cluster import is_dask
 from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 from didact.core.threads import parallel_parts
@@ -214,10 +215,16 @@ def _float_type(X: Any) -> Any:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def given_rows(X: Any, name: str = "X") -> AnyArray:
+def require_table(X: Any, method: str) -> None:
+    """Refuse collections where a method answers for rows in memory alone."""
+    if isinstance(X, Batches) or is_dask(X):
+        raise InputError(f"{method} answers for rows in memory: call it for each batch.")
+
+
+def given_rows(X: Any, name: str = "X", finite: bool = False) -> AnyArray:
     """Rows of numbers, (n, p), that a function or a noun is given: an array or a tensor of floats, or CSR rows.
 
-    Whether they are finite is not looked at: `require_finite` does that, where it is needed.
+    Whether they are `finite` is looked at where it is asked for.
     """
     if is_tensor(X):
         rows = X if X.dtype.is_floating_point else namespace(X).astype(X, namespace(X).float64)
@@ -229,6 +236,8 @@ def given_rows(X: Any, name: str = "X") -> AnyArray:
         raise InputError(f"{name} must have two dimensions, rows and columns, not {rows.ndim}: use X.reshape(-1, 1).")
     if not is_tensor(rows) and rows.dtype not in FLOATS:
         rows = rows.astype(np.float64)
+    if finite and not bool(namespace(rows).isfinite(rows.data if is_sparse(rows) else rows).all()):
+        raise InputError(f"{name} contains NaN or infinity, which cannot be turned back.")
     return rows
 
 

@@ -59,7 +59,10 @@ class LinearModel(NamedTuple):
             length = float(linalg.norm(q))
             if abs(length - radius) <= 0.1 * radius:
                 break
-            damping = max(damping + (length / radius - 1.0) * length**2 / float(np.sum(q * q / below)), 0.0)
+            bend = float(np.sum(q * q / below))
+            if not (bend > 0.0 and radius > 0.0):  # beyond the smallest numbers
+                break
+            damping = max(damping + (length / radius - 1.0) * length**2 / bend, 0.0)
         return damping
 
 

@@ -16,6 +16,7 @@ from scipy import linalg
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.rows import Rows
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, solve_normal
 from didact.linear_model.glm_deviance import null_constant
@@ -65,6 +66,7 @@ class Facts(NamedTuple):
 
 def facts(rows: Rows, point: Point, options: Options) -> Facts:
     """All sums of a fitted model over its rows."""
+    refuse_square(rows.n_features, "choose some of the columns")
     total = rows.reduce(totals, point)
     n, weight, _, deviance, chi, _, _ = total.sums.parts
     if weight <= 0:
@@ -101,6 +103,8 @@ def _root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]
             raise InputError(_deficient(rank, p, point.fit_intercept))
         root = linalg.solve_triangular(scaled, np.eye(p)) / sizes[:, None]
     else:
+        if not np.isfinite(inverse).all():
+            raise InputError("Values of X or weights are so small that their squares vanish: rescale them.")
         root = linalg.cholesky(inverse, lower=True)
     if not point.fit_intercept:
         return S.mean_x, root, S.xy[:, 0]
