@@ -94,7 +94,8 @@ def _root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]
     sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
     S = S if point.fit_intercept else S.about_zero()
     p = len(sizes)
-    inverse, safe = solve_normal(S.xx, np.eye(p))
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverse, safe = solve_normal(S.xx, np.eye(p))
     if not safe or bool((np.sqrt(np.diag(S.xx)) <= FLAT * sizes).any()):
         R = rows.reduce(information_factor, point, S.mean_x).R[:p, :p]
         scaled = R / np.where(sizes > 0, sizes, 1.0)
